@@ -1,0 +1,28 @@
+# Optional libraries. Each row: a probe, its flags, and the sources that are left out without it.
+# YAML and NLopt are always needed; set ISO_WITHOUT="zstd dnnl" to build as if those were missing.
+
+PKG_CONFIG ?= pkg-config
+ISO_WITHOUT ?=
+pkg = $(if $(filter $1,$(ISO_WITHOUT)),,$(shell $(PKG_CONFIG) --exists $2 && echo 1))
+header = $(if $(filter $1,$(ISO_WITHOUT)),,$(shell echo '\#include <$2>' | \
+    $(CC) -E -x c - >/dev/null 2>&1 && echo 1))
+
+HAVE_SENTENCEPIECE := $(call pkg,sentencepiece,sentencepiece)
+HAVE_ZLIB          := $(call pkg,zlib,zlib)
+HAVE_ZSTD          := $(call pkg,zstd,libzstd)
+HAVE_SNAPPY        := $(call header,snappy,snappy-c.h)
+HAVE_DNNL          := $(call header,dnnl,dnnl.h)
+HAVE_SQLITE        := $(call pkg,sqlite,sqlite3)
+
+PARTS := SENTENCEPIECE ZLIB ZSTD SNAPPY DNNL SQLITE
+HAVE_FLAGS := $(foreach p,$(PARTS),-DISO_HAVE_$p=$(or $(HAVE_$p),0))
+
+LIBS := -lyaml -lnlopt
+LIBS += $(if $(HAVE_SENTENCEPIECE),-lsentencepiece -lsentencepiece_train)
+LIBS += $(if $(HAVE_ZLIB),-lz) $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_SNAPPY),-lsnappy)
+LIBS += $(if $(HAVE_DNNL),-ldnnl) $(if $(HAVE_SQLITE),-lsqlite3)
+
+# A part that is missing leaves out its one file.
+LEFT_OUT :=
+LEFT_OUT += $(if $(HAVE_SENTENCEPIECE),,src/data/tok_spm.cc)
+LEFT_OUT += $(if $(HAVE_DNNL),,src/kern/gemm_dnnl.c)

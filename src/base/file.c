@@ -1,0 +1,273 @@
+/* Files: see file.h. */
+#include "base/file.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *remedy(int error)
+{
+    switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+        return "; free some space and start again, nothing written before is lost";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return "; check the permissions or choose another place";
+    case EMFILE:
+    case ENFILE:
+        return "; raise the limit of open files (ulimit -n)";
+    default:
+        return "";
+    }
+}
+
+static enum iso_status fail_errno(struct iso_err *err, const char *path, const char *what)
+{
+    int error = errno;
+    return iso_fail(err, ISO_IO, "%s: cannot %s: %s%s", path, what, strerror(error), remedy(error));
+}
+
+enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err)
+{
+    bool standard = iso_str_eq(path, "-");
+    FILE *f = standard ? stdin : fopen(path, "rb");
+    if (!f)
+        return fail_errno(err, path, "open");
+    iso_str_clear(out);
+    static const size_t chunk = 1 << 16;
+    char *buf = iso_alloc(chunk, 1);
+    enum iso_status st = ISO_OK;
+    for (size_t n; (n = fread(buf, 1, chunk, f)) > 0;)
+        iso_str_append(out, buf, n);
+    if (ferror(f))
+        st = fail_errno(err, path, "read");
+    free(buf);
+    if (!standard)
+        fclose(f);
+    return st;
+}
+
+enum iso_status iso_file_open_out(struct iso_file_out *out, const char *path, struct iso_err *err)
+{
+    struct iso_str temp = {0};
+    iso_str_printf(&temp, "%s.tmp%ld", path, (long)getpid());
+    *out = (struct iso_file_out){.path = strdup(path), .temp = temp.text};
+    out->f = fopen(out->temp, "wb");
+    if (out->f)
+        return ISO_OK;
+    enum iso_status st = fail_errno(err, path, "write");
+    iso_file_abandon(out);
+    return st;
+}
+
+static enum iso_status sync_directory_of(const char *path, struct iso_err *err)
+{
+    char *copy = strdup(path);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY);
+    free(copy);
+    if (fd < 0)
+        return fail_errno(err, path, "open the directory of");
+    int failed = fsync(fd) != 0 && errno != EINVAL; /* EINVAL: a file system without it */
+    enum iso_status st = failed ? fail_errno(err, path, "sync the directory of") : ISO_OK;
+    close(fd);
+    return st;
+}
+
+enum iso_status iso_file_commit(struct iso_file_out *out, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    if (ferror(out->f) || fflush(out->f) != 0 || fsync(fileno(out->f)) != 0)
+        st = fail_errno(err, out->path, "write");
+    int closed = fclose(out->f);
+    out->f = NULL;
+    if (st == ISO_OK && closed != 0)
+        st = fail_errno(err, out->path, "write");
+    if (st == ISO_OK && rename(out->temp, out->path) != 0)
+        st = fail_errno(err, out->path, "rename the finished file to");
+    if (st == ISO_OK)
+        st = sync_directory_of(out->path, err);
+    iso_file_abandon(out);
+    return st;
+}
+
+void iso_file_abandon(struct iso_file_out *out)
+{
+    if (out->f)
+        fclose(out->f);
+    if (out->temp)
+        unlink(out->temp); /* already gone after a commit */
+    free(out->temp);
+    free(out->path);
+    *out = (struct iso_file_out){0};
+}
+
+enum iso_status iso_file_write(const char *path, const void *bytes, size_t len, struct iso_err *err)
+{
+    struct iso_file_out out;
+    enum iso_status st = iso_file_open_out(&out, path, err);
+    if (st != ISO_OK)
+        return st;
+    if (len)
+        fwrite(bytes, 1, len, out.f); /* a short write shows in commit's ferror */
+    return iso_file_commit(&out, err);
+}
+
+enum iso_status iso_file_append_line(int fd, const char *path, const char *text,
+                                     struct iso_err *err)
+{
+    struct iso_str line = {0};
+    iso_str_puts(&line, text);
+    iso_str_putc(&line, '\n');
+    enum iso_status st = ISO_OK;
+    for (size_t done = 0; done < line.len;) {
+        ssize_t n = write(fd, line.text + done, line.len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            st = fail_errno(err, path, "append to");
+            break;
+        }
+        done += (size_t)n;
+    }
+    iso_str_release(&line);
+    return st;
+}
+
+bool iso_file_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+bool iso_dir_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int64_t iso_file_size(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
+}
+
+enum iso_status iso_dir_make(const char *path, struct iso_err *err)
+{
+    char *copy = strdup(path);
+    enum iso_status st = ISO_OK;
+    for (char *p = copy + 1; st == ISO_OK && *copy; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char saved = *p;
+        *p = '\0';
+        if (mkdir(copy, 0777) != 0 && !(errno == EEXIST && iso_dir_exists(copy)))
+            st = fail_errno(err, copy, "make the directory");
+        *p = saved;
+        if (!saved)
+            break;
+    }
+    free(copy);
+    return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum iso_status iso_dir_list(char ***names, size_t *n, const char *path, struct iso_err *err)
+{
+    *names = NULL;
+    *n = 0;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return fail_errno(err, path, "open the directory");
+    size_t room = 0;
+    for (struct dirent *e; (e = readdir(dir));)
+        if (!iso_str_eq(e->d_name, ".") && !iso_str_eq(e->d_name, ".."))
+            *ISO_PUSH(*names, *n, room) = strdup(e->d_name);
+    closedir(dir);
+    if (*n)
+        qsort(*names, *n, sizeof **names, by_name);
+    return ISO_OK;
+}
+
+void iso_dir_list_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+enum iso_status iso_map_open(struct iso_map *map, const char *path, struct iso_err *err)
+{
+    *map = (struct iso_map){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, path, "open");
+    struct stat info;
+    enum iso_status st = ISO_OK;
+    if (fstat(fd, &info) != 0)
+        st = fail_errno(err, path, "look at");
+    else if (!S_ISREG(info.st_mode))
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file", path);
+    if (st == ISO_OK && info.st_size > 0) {
+        void *p = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED)
+            st = fail_errno(err, path, "map");
+        else
+            *map = (struct iso_map){p, (size_t)info.st_size};
+    }
+    close(fd);
+    return st;
+}
+
+void iso_map_close(struct iso_map *map)
+{
+    if (map->bytes)
+        munmap((void *)map->bytes, map->len);
+    *map = (struct iso_map){0};
+}
+
+enum iso_status iso_lock_acquire(int *fd, bool *held, const char *path, struct iso_err *err)
+{
+    *held = false;
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*fd < 0)
+        return fail_errno(err, path, "open the lock");
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
+        return ISO_OK;
+    enum iso_status st = ISO_OK;
+    if (errno == EWOULDBLOCK)
+        *held = true;
+    else
+        st = fail_errno(err, path, "lock");
+    close(*fd);
+    *fd = -1;
+    return st;
+}
+
+void iso_lock_release(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+double iso_time_now(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}

@@ -1,0 +1,58 @@
+/* Files: whole-file reads, atomic writes, directories, memory maps, locks, clocks.
+ *
+ * Every write that matters goes to a temporary name in the same directory, is fsync'ed and then
+ * renamed over the target: a reader sees the old file or the new one, never half of either. */
+#ifndef ISO_BASE_FILE_H
+#define ISO_BASE_FILE_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Reads all of `path` ("-": standard input) into `out`, which the caller releases. */
+enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err);
+/* Writes `len` bytes to `path` atomically. */
+enum iso_status iso_file_write(const char *path, const void *bytes, size_t len,
+                               struct iso_err *err);
+
+/* A file being written under a temporary name.  Usage: open; write to `f` with any stdio call;
+ * commit (checks every earlier write, fsyncs, renames) or abandon (removes the temporary). */
+struct iso_file_out {
+    FILE *f;
+    char *path, *temp; /* owned */
+};
+enum iso_status iso_file_open_out(struct iso_file_out *out, const char *path, struct iso_err *err);
+enum iso_status iso_file_commit(struct iso_file_out *out, struct iso_err *err);
+void iso_file_abandon(struct iso_file_out *out);
+
+/* Appends one line (text plus newline) with a single write and leaves the file open position
+ * to the kernel: a killed process loses at most the line it was writing. */
+enum iso_status iso_file_append_line(int fd, const char *path, const char *text,
+                                     struct iso_err *err);
+
+bool iso_file_exists(const char *path);
+bool iso_dir_exists(const char *path);
+int64_t iso_file_size(const char *path);                             /* -1 when there is none */
+enum iso_status iso_dir_make(const char *path, struct iso_err *err); /* as mkdir -p */
+/* Names in a directory, sorted, without . and ..; each name and the list are the caller's. */
+enum iso_status iso_dir_list(char ***names, size_t *n, const char *path, struct iso_err *err);
+void iso_dir_list_free(char **names, size_t n);
+
+struct iso_map {
+    const void *bytes;
+    size_t len;
+};
+enum iso_status iso_map_open(struct iso_map *map, const char *path, struct iso_err *err);
+void iso_map_close(struct iso_map *map);
+
+/* An exclusive lock on `path` (created when missing), held until iso_lock_release or the
+ * process ends in whatever way.  `*held` tells whether another process has it. */
+enum iso_status iso_lock_acquire(int *fd, bool *held, const char *path, struct iso_err *err);
+void iso_lock_release(int fd);
+
+double iso_time_now(void); /* monotonic seconds */
+
+#endif

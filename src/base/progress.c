@@ -1,0 +1,106 @@
+/* Progress and log lines: see progress.h. */
+#include "base/progress.h"
+
+#include "base/file.h"
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static enum iso_log_level log_level = ISO_LOG_NORMAL;
+
+void iso_log_set_level(enum iso_log_level level)
+{
+    log_level = level;
+}
+
+enum iso_log_level iso_log_get_level(void)
+{
+    return log_level;
+}
+
+static void log_line(const char *prefix, const char *fmt, va_list ap)
+{
+    struct iso_str s = {0};
+    iso_str_vprintf(&s, fmt, ap);
+    fprintf(stderr, "isodepth: %s%s\n", prefix, iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+void iso_log_info(const char *fmt, ...)
+{
+    if (log_level == ISO_LOG_QUIET)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    log_line("", fmt, ap);
+    va_end(ap);
+}
+
+void iso_log_warn(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    log_line("warning: ", fmt, ap);
+    va_end(ap);
+}
+
+static const double live_interval = 0.2, pipe_interval = 15.0, first_delay = 1.0;
+
+void iso_progress_begin(struct iso_progress *p, const char *what, double total)
+{
+    double now = iso_time_now();
+    *p = (struct iso_progress){.what = what,
+                               .total = total,
+                               .started = now,
+                               .last_shown = now - live_interval + first_delay,
+                               .live = isatty(STDERR_FILENO)};
+    if (!p->live)
+        p->last_shown = now;
+}
+
+static void write_bar(struct iso_str *s, double fraction)
+{
+    enum { WIDTH = 24 };
+    int full = (int)(fraction * WIDTH + 0.5);
+    iso_str_putc(s, '[');
+    for (int i = 0; i < WIDTH; i++)
+        iso_str_putc(s, i < full ? '=' : i == full ? '>' : ' ');
+    iso_str_putc(s, ']');
+}
+
+void iso_progress_update(struct iso_progress *p, double done, const char *note)
+{
+    double now = iso_time_now();
+    if (log_level == ISO_LOG_QUIET ||
+        now - p->last_shown < (p->live ? live_interval : pipe_interval))
+        return;
+    p->last_shown = now;
+    double fraction = p->total > 0 ? done / p->total : 0;
+    fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+    struct iso_str s = {0};
+    iso_str_printf(&s, "%s%s ", p->live ? "\r" : "isodepth: ", p->what);
+    if (p->live)
+        write_bar(&s, fraction);
+    iso_str_printf(&s, " %3.0f%%", 100 * fraction);
+    if (fraction > 0) {
+        char left[32];
+        iso_str_printf(&s, "  %s left",
+                       iso_format_duration(left, (now - p->started) * (1 / fraction - 1)));
+    }
+    if (note)
+        iso_str_printf(&s, "  %s", note);
+    iso_str_puts(&s, p->live ? "\033[K" : "\n");
+    fputs(iso_str_text(&s), stderr);
+    fflush(stderr);
+    iso_str_release(&s);
+    p->shown = p->live;
+}
+
+void iso_progress_end(struct iso_progress *p)
+{
+    if (p->shown)
+        fputs("\r\033[K", stderr);
+    p->shown = false;
+}

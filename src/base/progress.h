@@ -1,0 +1,30 @@
+/* Progress of anything that takes more than a few seconds: on a terminal one live line on
+ * standard error, in a pipe a plain line now and then.  Nothing is shown for the first second,
+ * and nothing at all with log level quiet. */
+#ifndef ISO_BASE_PROGRESS_H
+#define ISO_BASE_PROGRESS_H
+
+#include <stdbool.h>
+
+enum iso_log_level { ISO_LOG_QUIET, ISO_LOG_NORMAL, ISO_LOG_VERBOSE };
+
+void iso_log_set_level(enum iso_log_level level);
+enum iso_log_level iso_log_get_level(void);
+/* A line on standard error, prefixed "isodepth: "; warnings also when quiet. */
+void iso_log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void iso_log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+struct iso_progress {
+    const char *what;
+    double total, started, last_shown;
+    bool live;  /* standard error is a terminal */
+    bool shown; /* a live line is on the screen */
+};
+
+void iso_progress_begin(struct iso_progress *p, const char *what, double total);
+/* `note` (may be NULL) follows the bar: a rate, a loss. Cheap to call often. Call it from one
+ * thread at a time. */
+void iso_progress_update(struct iso_progress *p, double done, const char *note);
+void iso_progress_end(struct iso_progress *p);
+
+#endif

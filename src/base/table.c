@@ -1,0 +1,203 @@
+/* Tables: see table.h. */
+#include "base/table.h"
+
+#include "base/csv.h"
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void iso_table_init(struct iso_table *t, const char *columns)
+{
+    *t = (struct iso_table){0};
+    const char *p = columns;
+    for (;;) {
+        size_t n = strcspn(p, "|");
+        *ISO_PUSH(t->cell, t->n_cell, t->room) = iso_arena_strndup(&t->arena, p, n);
+        t->n_col++;
+        if (!p[n])
+            break;
+        p += n + 1;
+    }
+}
+
+void iso_table_release(struct iso_table *t)
+{
+    free(t->cell);
+    iso_arena_release(&t->arena);
+    *t = (struct iso_table){0};
+}
+
+void iso_table_put(struct iso_table *t, const char *text)
+{
+    *ISO_PUSH(t->cell, t->n_cell, t->room) = iso_arena_strdup(&t->arena, text);
+}
+
+void iso_table_putf(struct iso_table *t, const char *fmt, ...)
+{
+    struct iso_str s = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    iso_str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    iso_table_put(t, iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+static bool looks_numeric(const char *text)
+{
+    return *text && strchr("+-.0123456789", text[0]) && strpbrk(text, "0123456789");
+}
+
+/* A column is numeric when every filled cell below its header begins like a number. */
+static bool numeric_column(const struct iso_table *t, size_t col)
+{
+    bool any = false;
+    for (size_t i = t->n_col + col; i < t->n_cell; i += t->n_col) {
+        const char *c = t->cell[i];
+        if (!*c || iso_str_eq(c, "-"))
+            continue;
+        if (!looks_numeric(c))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static void put_padding(struct iso_str *out, size_t n)
+{
+    while (n-- > 0)
+        iso_str_putc(out, ' ');
+}
+
+static void write_text(struct iso_str *out, const struct iso_table *t, bool colour)
+{
+    size_t *width = iso_alloc(t->n_col, sizeof *width);
+    bool *right = iso_alloc(t->n_col, sizeof *right);
+    for (size_t i = 0; i < t->n_cell; i++) {
+        size_t w = iso_utf8_width(t->cell[i]);
+        if (w > width[i % t->n_col])
+            width[i % t->n_col] = w;
+    }
+    for (size_t c = 0; c < t->n_col; c++)
+        right[c] = numeric_column(t, c);
+    if (t->caption)
+        iso_str_printf(out, "%s\n", t->caption);
+    for (size_t i = 0; i < t->n_cell; i++) {
+        size_t c = i % t->n_col, pad = width[c] - iso_utf8_width(t->cell[i]);
+        bool header = i < t->n_col, last = c + 1 == t->n_col;
+        if (right[c])
+            put_padding(out, pad);
+        iso_str_printf(out, header && colour ? "\033[1m%s\033[0m" : "%s", t->cell[i]);
+        if (!right[c] && !last)
+            put_padding(out, pad);
+        iso_str_puts(out, last ? "\n" : "  ");
+    }
+    free(width);
+    free(right);
+}
+
+static void write_csv(struct iso_str *out, const struct iso_table *t)
+{
+    for (size_t i = 0; i < t->n_cell; i++) {
+        iso_csv_put(out, t->cell[i]);
+        iso_str_putc(out, (i + 1) % t->n_col ? ',' : '\n');
+    }
+}
+
+struct escape {
+    char from;
+    const char *to;
+};
+
+static void put_escaped(struct iso_str *out, const char *text, const struct escape *escapes)
+{
+    for (; *text; text++) {
+        const struct escape *e = escapes;
+        while (e->from && e->from != *text)
+            e++;
+        if (e->from)
+            iso_str_puts(out, e->to);
+        else
+            iso_str_putc(out, *text);
+    }
+}
+
+static void write_latex(struct iso_str *out, const struct iso_table *t)
+{
+    static const struct escape escapes[] = {{'&', "\\&"}, {'%', "\\%"}, {'_', "\\_"},
+                                            {'#', "\\#"}, {'$', "\\$"}, {'\\', "\\textbackslash{}"},
+                                            {0, NULL}};
+    iso_str_puts(out, "\\begin{tabular}{@{}");
+    for (size_t c = 0; c < t->n_col; c++)
+        iso_str_putc(out, numeric_column(t, c) ? 'r' : 'l');
+    iso_str_puts(out, "@{}}\n\\toprule\n");
+    for (size_t i = 0; i < t->n_cell; i++) {
+        put_escaped(out, t->cell[i], escapes);
+        iso_str_puts(out, (i + 1) % t->n_col ? " & " : " \\\\\n");
+        if (i + 1 == t->n_col)
+            iso_str_puts(out, "\\midrule\n");
+    }
+    iso_str_puts(out, "\\bottomrule\n\\end{tabular}\n");
+}
+
+static void write_html(struct iso_str *out, const struct iso_table *t)
+{
+    static const struct escape escapes[] = {
+        {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {0, NULL}};
+    iso_str_puts(out, "<table>");
+    if (t->caption) {
+        iso_str_puts(out, "<caption>");
+        put_escaped(out, t->caption, escapes);
+        iso_str_puts(out, "</caption>");
+    }
+    iso_str_puts(out, "<thead>");
+    for (size_t i = 0; i < t->n_cell; i++) {
+        bool header = i < t->n_col;
+        const char *tag = header ? "th" : "td";
+        if (i % t->n_col == 0)
+            iso_str_puts(out, "<tr>");
+        iso_str_printf(out, "<%s%s>", tag, numeric_column(t, i % t->n_col) ? " class=\"n\"" : "");
+        put_escaped(out, t->cell[i], escapes);
+        iso_str_printf(out, "</%s>", tag);
+        if ((i + 1) % t->n_col == 0)
+            iso_str_puts(out, header ? "</tr></thead>\n<tbody>" : "</tr>\n");
+    }
+    iso_str_puts(out, "</tbody></table>\n");
+}
+
+void iso_table_write(struct iso_str *out, const struct iso_table *t, enum iso_table_format format,
+                     bool colour)
+{
+    ISO_ASSERT(t->n_cell % t->n_col == 0);
+    switch (format) {
+    case ISO_TABLE_TEXT:
+        write_text(out, t, colour);
+        break;
+    case ISO_TABLE_CSV:
+        write_csv(out, t);
+        break;
+    case ISO_TABLE_LATEX:
+        write_latex(out, t);
+        break;
+    case ISO_TABLE_HTML:
+        write_html(out, t);
+        break;
+    }
+}
+
+void iso_table_print(FILE *f, const struct iso_table *t, enum iso_table_format format)
+{
+    struct iso_str s = {0};
+    iso_table_write(&s, t, format, iso_colour_wanted(f));
+    fputs(iso_str_text(&s), f);
+    iso_str_release(&s);
+}
+
+bool iso_colour_wanted(FILE *f)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(f)) && !(no && *no) && term && !iso_str_eq(term, "dumb");
+}

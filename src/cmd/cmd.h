@@ -1,0 +1,65 @@
+/* Subcommands: one row of commands[] each, with its options as a table.  The same tables drive
+ * the parser, `help`, the man pages and the shell completion, so they cannot disagree.
+ *
+ * A command's run() gets its parsed options in its own struct and the operands that are left;
+ * it returns a status, and main prints the message and chooses the exit code. */
+#ifndef ISO_CMD_CMD_H
+#define ISO_CMD_CMD_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum iso_opt_kind {
+    ISO_OPT_FLAG,   /* bool */
+    ISO_OPT_INT,    /* int64_t */
+    ISO_OPT_NUMBER, /* double */
+    ISO_OPT_STRING, /* const char * */
+    ISO_OPT_LIST,   /* struct iso_strings: may be given several times */
+};
+
+struct iso_strings {
+    const char **at; /* owned by the parser, freed after run() */
+    size_t n, room;
+};
+
+struct iso_opt {
+    const char *name; /* long name without "--" */
+    char letter;      /* short name, or 0 */
+    enum iso_opt_kind kind;
+    size_t offset;   /* in the command's struct */
+    const char *arg; /* what the help calls the value; NULL for flags */
+    const char *help;
+    double min, max; /* for numbers; both 0 means unbounded */
+};
+
+struct iso_operands {
+    char **at;
+    size_t n;
+};
+
+struct iso_cmd {
+    const char *name;     /* "plan", or two words: "tokenizer train" */
+    const char *operands; /* "GRID.yaml", for the usage line */
+    const char *summary;  /* one line */
+    const char *details;  /* paragraphs for help and the man page */
+    const char *group;    /* heading under which `isodepth help` lists it */
+    size_t min_operands, max_operands;
+    const struct iso_opt *opts; /* ends with a NULL name */
+    const void *defaults;       /* of the command's struct; NULL for all zero */
+    size_t size;                /* of the command's struct */
+    enum iso_status (*run)(const void *args, struct iso_operands ops, struct iso_err *err);
+};
+
+/* All commands, ended by a NULL pointer; the order is that of the help page. */
+extern const struct iso_cmd *const iso_commands[];
+
+/* Runs `isodepth argv[1..]` and returns the exit code. */
+int iso_cmd_main(int argc, char **argv);
+
+/* One row per subcommand. */
+extern const struct iso_cmd iso_cmd_help, iso_cmd_version, iso_cmd_man, iso_cmd_completion;
+
+#endif

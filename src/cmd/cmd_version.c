@@ -1,0 +1,74 @@
+/* isodepth version: what this build is and what is in it. */
+#include "cmd/cmd.h"
+
+#include "base/json.h"
+#include "isodepth.h"
+
+#include <stdio.h>
+
+/* A row per optional part; the Makefile defines ISO_HAVE_* to 0 or 1. */
+static const struct {
+    const char *name, *what;
+    bool in;
+} parts[] = {
+    {"sentencepiece", "SentencePiece tokenizers", ISO_HAVE_SENTENCEPIECE},
+    {"zlib", "gzip files", ISO_HAVE_ZLIB},
+    {"zstd", "zstd files", ISO_HAVE_ZSTD},
+    {"snappy", "snappy pages in Parquet files", ISO_HAVE_SNAPPY},
+    {"dnnl", "oneDNN matrix products", ISO_HAVE_DNNL},
+    {"sqlite", "study stores", ISO_HAVE_SQLITE},
+};
+
+struct version_args {
+    bool verbose, json;
+};
+
+static const struct iso_opt options[] = {
+    {"verbose", 'v', ISO_OPT_FLAG, offsetof(struct version_args, verbose), NULL,
+     "also show compiler and optional parts", 0, 0},
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct version_args, json), NULL, "print JSON", 0, 0},
+    {0},
+};
+
+static void print_json(void)
+{
+    struct iso_str s = {0};
+    struct iso_json_out w = {&s, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_string(&w, "version", ISODEPTH_VERSION);
+    iso_json_put_string(&w, "compiler", __VERSION__);
+    iso_json_begin(&w, "parts", '{');
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        iso_json_put_bool(&w, parts[i].name, parts[i].in);
+    iso_json_end(&w, '}');
+    iso_json_end(&w, '}');
+    puts(iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    (void)ops, (void)err;
+    const struct version_args *a = args;
+    if (a->json) {
+        print_json();
+        return ISO_OK;
+    }
+    printf("isodepth %s\n", ISODEPTH_VERSION);
+    if (!a->verbose)
+        return ISO_OK;
+    printf("compiler: %s\n", __VERSION__);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        printf("%-14s %-3s  %s\n", parts[i].name, parts[i].in ? "yes" : "no", parts[i].what);
+    return ISO_OK;
+}
+
+const struct iso_cmd iso_cmd_version = {
+    .name = "version",
+    .operands = "",
+    .summary = "print the version and what this build contains",
+    .group = "About",
+    .opts = options,
+    .size = sizeof(struct version_args),
+    .run = run,
+};

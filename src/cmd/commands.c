@@ -1,0 +1,7 @@
+/* The list of subcommands, in the order of the help page; rows of one group stand together. */
+#include "cmd/cmd.h"
+
+const struct iso_cmd *const iso_commands[] = {
+    /* About */
+    &iso_cmd_help, &iso_cmd_version, &iso_cmd_man, &iso_cmd_completion, NULL,
+};

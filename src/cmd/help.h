@@ -1,0 +1,12 @@
+/* Help pages, man pages and shell completion, all from the command tables. */
+#ifndef ISO_CMD_HELP_H
+#define ISO_CMD_HELP_H
+
+#include "cmd/cmd.h"
+
+#include <stdio.h>
+
+void iso_help_overview(FILE *f);
+void iso_help_command(FILE *f, const struct iso_cmd *cmd);
+
+#endif

@@ -1,0 +1,7 @@
+/* The program: everything is in parse.c and the rows of commands.c. */
+#include "cmd/cmd.h"
+
+int main(int argc, char **argv)
+{
+    return iso_cmd_main(argc, argv);
+}

@@ -1,0 +1,259 @@
+/* The command line: finds the subcommand, parses its options by table, runs it, reports.
+ *
+ * Options come as --name value, --name=value, -x value, -xvalue; flags of one letter may be
+ * joined (-qv).  "--" ends the options; options and operands may be mixed. */
+#include "cmd/cmd.h"
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "cmd/help.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct line {
+    const struct iso_cmd *cmd;
+    char **argv;
+    int argc, at;
+    unsigned char *args; /* the command's struct */
+    struct iso_operands ops;
+    struct iso_err *err;
+    bool help;
+};
+
+static const char *nth_command(const void *ctx, size_t i)
+{
+    (void)ctx;
+    return iso_commands[i] ? iso_commands[i]->name : NULL;
+}
+
+static const char *nth_option(const void *ctx, size_t i)
+{
+    const struct iso_opt *opts = ctx;
+    return opts[i].name;
+}
+
+/* The command that the first words name; two-word names win.  *words tells how many. */
+static const struct iso_cmd *find_command(int argc, char **argv, int *words)
+{
+    if (iso_str_eq(argv[0], "--version"))
+        return *words = 1, &iso_cmd_version;
+    if (iso_str_eq(argv[0], "--help") || iso_str_eq(argv[0], "-h"))
+        return *words = 1, &iso_cmd_help;
+    for (*words = 2; *words >= 1; (*words)--) {
+        char name[128];
+        if (argc < *words)
+            continue;
+        snprintf(name, sizeof name, "%s%s%s", argv[0], *words == 2 ? " " : "",
+                 *words == 2 ? argv[1] : "");
+        for (size_t i = 0; iso_commands[i]; i++)
+            if (iso_str_eq(iso_commands[i]->name, name))
+                return iso_commands[i];
+    }
+    return NULL;
+}
+
+static enum iso_status store(struct line *l, const struct iso_opt *opt, const char *value)
+{
+    void *field = l->args + opt->offset;
+    switch (opt->kind) {
+    case ISO_OPT_FLAG:
+        *(bool *)field = true;
+        return ISO_OK;
+    case ISO_OPT_STRING:
+        *(const char **)field = value;
+        return ISO_OK;
+    case ISO_OPT_LIST: {
+        struct iso_strings *list = field;
+        *ISO_PUSH(list->at, list->n, list->room) = value;
+        return ISO_OK;
+    }
+    case ISO_OPT_INT:
+    case ISO_OPT_NUMBER:
+        break;
+    }
+    double x;
+    int64_t whole;
+    bool integer = opt->kind == ISO_OPT_INT;
+    if (integer ? !iso_parse_int(value, &whole) : !iso_parse_double(value, &x))
+        return iso_fail(l->err, ISO_USAGE, "--%s: expected a %snumber, found \"%s\"", opt->name,
+                        integer ? "whole " : "", value);
+    if (integer)
+        x = (double)whole;
+    if ((opt->min != 0 || opt->max != 0) && (x < opt->min || x > opt->max))
+        return iso_fail(l->err, ISO_USAGE, "--%s: must be between %g and %g, found %s", opt->name,
+                        opt->min, opt->max, value);
+    if (integer)
+        *(int64_t *)field = whole;
+    else
+        *(double *)field = x;
+    return ISO_OK;
+}
+
+static enum iso_status store_with_value(struct line *l, const struct iso_opt *opt,
+                                        const char *value)
+{
+    if (opt->kind == ISO_OPT_FLAG) {
+        if (value)
+            return iso_fail(l->err, ISO_USAGE, "--%s takes no value", opt->name);
+        return store(l, opt, NULL);
+    }
+    if (!value) {
+        if (l->at >= l->argc)
+            return iso_fail(l->err, ISO_USAGE, "--%s needs a value: --%s %s", opt->name, opt->name,
+                            opt->arg);
+        value = l->argv[l->at++];
+    }
+    return store(l, opt, value);
+}
+
+static enum iso_status parse_long(struct line *l, const char *text)
+{
+    char name[128];
+    const char *equals = strchr(text, '=');
+    snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text);
+    if (iso_str_eq(name, "help"))
+        return l->help = true, ISO_OK;
+    for (const struct iso_opt *o = l->cmd->opts; o->name; o++)
+        if (iso_str_eq(o->name, name))
+            return store_with_value(l, o, equals ? equals + 1 : NULL);
+    const char *near = iso_nearest(name, nth_option, l->cmd->opts);
+    return near ? iso_fail(l->err, ISO_USAGE, "unknown option --%s. Did you mean --%s?", name, near)
+                : iso_fail(l->err, ISO_USAGE, "unknown option --%s; see isodepth help %s", name,
+                           l->cmd->name);
+}
+
+static enum iso_status parse_short(struct line *l, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == 'h')
+            return l->help = true, ISO_OK;
+        const struct iso_opt *o = l->cmd->opts;
+        while (o->name && o->letter != *text)
+            o++;
+        if (!o->name)
+            return iso_fail(l->err, ISO_USAGE, "unknown option -%c; see isodepth help %s", *text,
+                            l->cmd->name);
+        if (o->kind != ISO_OPT_FLAG)
+            return store_with_value(l, o, text[1] ? text + 1 : NULL);
+        enum iso_status st = store(l, o, NULL);
+        if (st != ISO_OK)
+            return st;
+    }
+    return ISO_OK;
+}
+
+static enum iso_status parse_options(struct line *l)
+{
+    bool ended = false;
+    while (l->at < l->argc) {
+        char *word = l->argv[l->at++];
+        enum iso_status st = ISO_OK;
+        if (!ended && iso_str_eq(word, "--"))
+            ended = true;
+        else if (!ended && iso_str_starts(word, "--"))
+            st = parse_long(l, word + 2);
+        else if (!ended && word[0] == '-' && word[1])
+            st = parse_short(l, word + 1);
+        else
+            l->ops.at[l->ops.n++] = word;
+        if (st != ISO_OK)
+            return st;
+    }
+    return ISO_OK;
+}
+
+static enum iso_status check_operands(const struct line *l)
+{
+    const struct iso_cmd *c = l->cmd;
+    if (l->ops.n < c->min_operands)
+        return iso_fail(l->err, ISO_USAGE, "%s is missing; usage: isodepth %s [options] %s",
+                        c->operands, c->name, c->operands);
+    if (l->ops.n > c->max_operands)
+        return iso_fail(l->err, ISO_USAGE, "unexpected \"%s\"; usage: isodepth %s [options] %s",
+                        l->ops.at[c->max_operands], c->name, c->operands);
+    return ISO_OK;
+}
+
+static void free_lists(const struct line *l)
+{
+    for (const struct iso_opt *o = l->cmd->opts; o->name; o++)
+        if (o->kind == ISO_OPT_LIST)
+            free(((struct iso_strings *)(void *)(l->args + o->offset))->at);
+}
+
+static enum iso_status parse_and_run(struct line *l)
+{
+    const struct iso_cmd *c = l->cmd;
+    l->args = iso_alloc(1, c->size);
+    if (c->defaults)
+        memcpy(l->args, c->defaults, c->size);
+    l->ops.at = iso_alloc((size_t)l->argc, sizeof *l->ops.at);
+    enum iso_status st = parse_options(l);
+    if (st == ISO_OK && l->help)
+        iso_help_command(stdout, c);
+    else if (st == ISO_OK && (st = check_operands(l)) == ISO_OK)
+        st = c->run(l->args, l->ops, l->err);
+    free_lists(l);
+    free(l->args);
+    free(l->ops.at);
+    return st;
+}
+
+/* What is on standard output must have arrived before we call it done. */
+static enum iso_status flush_output(struct iso_err *err)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return ISO_OK;
+    return iso_fail(err, ISO_IO, "cannot write to standard output; is the disk full?");
+}
+
+static int unknown_command(const char *word)
+{
+    const char *near = iso_nearest(word, nth_command, NULL);
+    fprintf(stderr, "isodepth: unknown command \"%s\"", word);
+    if (near)
+        fprintf(stderr, ". Did you mean \"%s\"?\n", near);
+    else
+        fprintf(stderr, "; isodepth help lists them\n");
+    return iso_exit_code(ISO_USAGE);
+}
+
+/* -q, -v before the subcommand set the log level for all of them. */
+static int global_options(int argc, char **argv)
+{
+    int at = 1;
+    for (; at < argc; at++) {
+        if (iso_str_eq(argv[at], "-q") || iso_str_eq(argv[at], "--quiet"))
+            iso_log_set_level(ISO_LOG_QUIET);
+        else if (iso_str_eq(argv[at], "-v") || iso_str_eq(argv[at], "--verbose"))
+            iso_log_set_level(ISO_LOG_VERBOSE);
+        else
+            break;
+    }
+    return at;
+}
+
+int iso_cmd_main(int argc, char **argv)
+{
+    struct iso_err err = {""};
+    int first = global_options(argc, argv), words = 1;
+    if (first >= argc) {
+        iso_help_overview(stdout);
+        return iso_exit_code(flush_output(&err));
+    }
+    struct line l = {.argv = argv, .argc = argc, .err = &err};
+    l.cmd = find_command(argc - first, argv + first, &words);
+    if (!l.cmd)
+        return unknown_command(argv[first]);
+    l.at = first + words;
+    enum iso_status st = parse_and_run(&l), flushed = flush_output(&err);
+    if (st == ISO_OK)
+        st = flushed;
+    if (st != ISO_OK && err.msg[0])
+        fprintf(stderr, "isodepth: %s\n", err.msg);
+    return iso_exit_code(st);
+}
