@@ -1,0 +1,125 @@
+/* The kernel table: everything that touches tensor memory, as one struct of functions.
+ *
+ * Plain C fills the table first (kern_ref.c); faster instruction sets then override rows
+ * upward.  src/model and src/loop call through the table only, with float buffers they never
+ * look into, so another device is another table.
+ *
+ * Rules for every kernel:
+ *  1. It cannot fail: shapes were checked when the model was built.
+ *  2. It allocates nothing; scratch memory comes from the worker's iso_ws.
+ *  3. It is deterministic: sums run in a fixed order that depends on shapes only.
+ *  4. Backward kernels ADD into their d* outputs unless the name says otherwise.
+ *  5. Buffers need 4-byte alignment only; rows may be any length.
+ *
+ * Letters: M rows of a batch (sequences x T), T sequence length, D width, H heads, Q head size,
+ * V padded vocabulary. */
+#ifndef ISO_KERN_KERN_H
+#define ISO_KERN_KERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A worker's scratch memory and its count of executed multiply-adds. */
+struct iso_ws {
+    unsigned char *bytes; /* 64-byte aligned */
+    size_t size;
+    uint64_t macs; /* multiply-adds of gemm and attention so far */
+};
+
+/* A matrix laid out for the gemm of one table: the right-hand side, K x N.  Weights are packed
+ * once per optimiser step and used by all recurrences and all micro-batches. */
+struct iso_packed {
+    void *bytes; /* pack_bytes(K, N) of them, 64-byte aligned, owned by the caller */
+    size_t K, N;
+};
+
+struct iso_kern {
+    const char *name; /* "ref", "avx2", ... */
+
+    /* --- vectors of n floats --- */
+    void (*copy)(float *y, const float *x, size_t n);
+    void (*fill)(float *y, float a, size_t n);
+    void (*add)(float *y, const float *x, size_t n);            /* y += x */
+    void (*axpy)(float *y, float a, const float *x, size_t n);  /* y += a x */
+    void (*scale)(float *y, float a, const float *x, size_t n); /* y = a x */
+    double (*dot)(const float *x, const float *y, size_t n);
+    /* y[m,:] += g ⊙ x[m,:] for m < M; g has D entries. */
+    void (*mul_rows)(float *y, const float *g, const float *x, size_t M, size_t D);
+    /* dg += sum over m of x[m,:] ⊙ y[m,:]. */
+    void (*mul_rows_bwd)(float *dg, const float *x, const float *y, size_t M, size_t D);
+
+    /* --- matrix products --- */
+    size_t (*pack_bytes)(size_t K, size_t N);
+    /* Packs B, K x N: element (k, n) is src[k*ld + n], or src[n*ld + k] when `transposed`. */
+    void (*pack)(struct iso_packed *b, const float *src, size_t ld, bool transposed);
+    /* C[M,N] = beta*C + A[M,K] · B.  beta is 0 or 1.  A element (m, k) is a[m*lda + k], or
+     * a[k*lda + m] when `transposed_a`. */
+    void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
+                 const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
+
+    /* --- RMSNorm with a learnable scale: y = x/rms(x) ⊙ g --- */
+    void (*rmsnorm)(float *y, float *rstd, const float *x, const float *g, size_t M, size_t D);
+    void (*rmsnorm_bwd)(float *dx, float *dg, const float *dy, const float *x, const float *g,
+                        const float *rstd, size_t M, size_t D);
+
+    /* --- rotary positions, then scale-free RMSNorm, on the q and k thirds of qkv[M, 3D] ---
+     * In place; cos and sin are [T, Q/2]; row m has position first_pos + m % T.  rstd is
+     * [M, 2H] and is kept for the backward. */
+    void (*qk_rope_norm)(float *qkv, float *rstd, const float *cos, const float *sin, size_t M,
+                         size_t T, size_t first_pos, size_t H, size_t Q);
+    /* dqkv in: gradient at the normalised q, k; out: at the projections.  In place; the v third
+     * is left alone.  qkv is the forward's output. */
+    void (*qk_rope_norm_bwd)(float *dqkv, const float *qkv, const float *rstd, const float *cos,
+                             const float *sin, size_t M, size_t T, size_t first_pos, size_t H,
+                             size_t Q);
+
+    /* --- causal attention over one sequence, flash-style: never T x T in memory ---
+     * qkv [T, 3D], out [T, D], lse [H, T] (log-sum-exp of the scaled scores). */
+    void (*attention)(float *out, float *lse, const float *qkv, size_t T, size_t H, size_t Q,
+                      struct iso_ws *ws);
+    /* dqkv [T, 3D] is overwritten. */
+    void (*attention_bwd)(float *dqkv, const float *dout, const float *out, const float *lse,
+                          const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws);
+    /* Generation: one query row against `n` cached keys and values, [n, D] each. */
+    void (*attention_row)(float *out, const float *q, const float *keys, const float *values,
+                          size_t n, size_t H, size_t Q, struct iso_ws *ws);
+
+    /* --- relu(x)^2: x becomes a = relu(x) in place (kept for the backward), y = a*a --- */
+    void (*relu2)(float *y, float *x, size_t n);
+    void (*relu2_bwd)(float *dx, const float *dy, const float *a, size_t n); /* dx = 2 a dy */
+
+    /* --- embedding rows: x[m,:] = table[token[m],:] --- */
+    void (*gather)(float *x, const float *table, const int32_t *token, size_t M, size_t D);
+    void (*scatter_add)(float *dtable, const float *dx, const int32_t *token, size_t M, size_t D);
+
+    /* --- softcap and cross-entropy over the first V_real of V columns ---
+     * z [M, V]: raw logits in; when `scale` is not 0 they become scale * dloss/dz (0 in the
+     * padded columns).  loss[m] in nats; a target below 0 is not counted (loss 0, gradient 0).
+     * `hit` (may be NULL) tells whether the target is the argmax. */
+    void (*softcap_xent)(float *loss, unsigned char *hit, float *z, const int32_t *target, size_t M,
+                         size_t V, size_t V_real, float cap, float scale);
+
+    /* --- optimiser --- */
+    /* AdamW without decay: m and v are updated, w -= rate * mhat / (sqrt(vhat) + eps); c1, c2
+     * are the bias corrections 1/(1-beta^t). */
+    void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, float rate, float beta1,
+                  float beta2, float eps, float c1, float c2);
+    /* Nesterov in lerp form: m += (1-mu)(g-m); out = g + mu (m-g). */
+    void (*nesterov)(float *out, float *m, const float *g, size_t n, float mu);
+};
+
+/* Scratch bytes that any kernel may need for sequences of up to T, heads of up to Q and matrix
+ * sides of up to `side`. */
+size_t iso_kern_ws_bytes(size_t T, size_t Q, size_t side);
+
+/* The table for this machine: the best instruction set that the CPU has and that ISO_CPU
+ * (ref, avx2, avx512, amx) allows.  An unknown or unavailable ISO_CPU gives NULL and, in
+ * `why`, the reason. */
+const struct iso_kern *iso_kern_best(const char **why);
+/* One table by name, NULL when the build or the CPU lacks it. */
+const struct iso_kern *iso_kern_get(const char *name);
+/* "avx2 fma bmi2 ..." of this machine, for the record of a run. */
+const char *iso_cpu_features(void);
+
+#endif

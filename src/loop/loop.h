@@ -1,0 +1,117 @@
+/* Loop mechanisms: how the recurrent block's output finds its way back to its input.
+ *
+ *     S0 = start(e);  u = inject(e, S; i);  s = norm(block(u));  S' = update(S, s; i);
+ *     h = pool(S)
+ *
+ * e is the prelude's output, S the state (a number of lanes of the model's width), i the
+ * iteration from 0.  A mechanism is one file loop_<name>.c with one row of iso_loops[]: its own
+ * options, parameters, initialisation, accounting and the steps with their backwards.  The
+ * accounting needs no kernels, so the planner links these files without any.
+ *
+ * What must hold:
+ *  1. No code outside loop_<name>.c names a mechanism, but for the default.
+ *  2. Backward steps add into de, dS (where marked) and dw; they overwrite du, ds.
+ *  3. A mechanism touches tensors through the kernel table only. */
+#ifndef ISO_LOOP_LOOP_H
+#define ISO_LOOP_LOOP_H
+
+#include "base/err.h"
+#include "kern/kern.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ISO_LOOP_OPTIONS = 2, ISO_LOOP_PARAMS = 4 };
+
+/* Optimiser groups; each has its own rate. */
+enum iso_group {
+    ISO_GROUP_MATRIX,
+    ISO_GROUP_EMBED,
+    ISO_GROUP_HEAD,
+    ISO_GROUP_NORM,
+    ISO_GROUP_SCALAR
+};
+
+/* What a mechanism is asked about: width, iterations, its options, rows at hand. */
+struct iso_loop_shape {
+    size_t d; /* model width */
+    int r;    /* iterations */
+    int64_t opt[ISO_LOOP_OPTIONS];
+};
+
+struct iso_loop_option {
+    const char *name, *help;
+    int64_t min, max, otherwise;
+};
+
+struct iso_loop_param {
+    const char *name; /* in checkpoints */
+    enum iso_group group;
+    /* Sizes, outermost first; unused ones are 0.  A matrix is (out, in). */
+    void (*shape)(size_t dims[3], const struct iso_loop_shape *s);
+    void (*init)(float *w, const struct iso_loop_shape *s);
+};
+
+/* One pass of one worker through the loop. */
+struct iso_loop_pass {
+    const struct iso_kern *kern;
+    struct iso_ws *ws;
+    struct iso_loop_shape shape;
+    size_t rows;                                /* M: sequences x T */
+    const float *w[ISO_LOOP_PARAMS];            /* parameters, as listed in the row */
+    float *dw[ISO_LOOP_PARAMS];                 /* their gradients; NULL without backward */
+    struct iso_packed forward[ISO_LOOP_PARAMS]; /* matrices packed for x Wᵀ: K = in, N = out */
+    struct iso_packed reverse[ISO_LOOP_PARAMS]; /* and for dy W: K = out, N = in */
+    float *saved;         /* saved_floats of it, from start to the end of the backward */
+    float *scratch;       /* [rows, d], free for use inside one step */
+    void *packed_scratch; /* pack_bytes(rows, widest matrix side) for activations */
+};
+
+struct iso_loop_ops {
+    const char *name, *help;
+    struct iso_loop_option option[ISO_LOOP_OPTIONS]; /* unused ones have a NULL name */
+    struct iso_loop_param param[ISO_LOOP_PARAMS];
+
+    /* --- accounting, per token --- */
+    bool looped;         /* false only for the plain stack */
+    bool full_bptt_only; /* true when truncation would leave parameters without gradient */
+    bool any_depth;      /* a checkpoint can be run at another r */
+    int64_t (*n_inject)(const struct iso_loop_shape *s);       /* parameters counted as n_inject */
+    double (*flops_iteration)(const struct iso_loop_shape *s); /* forward, each iteration */
+    double (*flops_once)(const struct iso_loop_shape *s);      /* forward, once per pass */
+
+    /* --- the five steps and their backwards --- */
+    size_t (*lanes)(const struct iso_loop_shape *s); /* state is lanes x [rows, d] */
+    size_t (*saved_floats)(const struct iso_loop_shape *s, size_t rows); /* NULL: none */
+    void (*start)(struct iso_loop_pass *p, float *S, const float *e);
+    void (*inject)(struct iso_loop_pass *p, float *u, const float *e, const float *S, int i);
+    void (*update)(struct iso_loop_pass *p, float *S_next, const float *S, const float *s, int i);
+    void (*pool)(struct iso_loop_pass *p, float *h, const float *S); /* NULL with update: h = S */
+
+    void (*start_bwd)(struct iso_loop_pass *p, float *de, const float *dS);
+    /* de += , dS += ; du is the gradient at the block's input. */
+    void (*inject_bwd)(struct iso_loop_pass *p, float *de, float *dS, const float *du,
+                       const float *e, const float *S, int i);
+    /* dS_next in; dS and ds are overwritten. */
+    void (*update_bwd)(struct iso_loop_pass *p, float *dS, float *ds, const float *dS_next,
+                       const float *S, const float *s, int i);
+    void (*pool_bwd)(struct iso_loop_pass *p, float *dS, const float *dh); /* overwrites dS */
+    /* Called after the last inject_bwd: what was computed once per pass.  NULL: nothing. */
+    void (*end_bwd)(struct iso_loop_pass *p, float *de, const float *e);
+};
+
+extern const struct iso_loop_ops *const iso_loops[]; /* ended by NULL */
+extern const struct iso_loop_ops iso_loop_none, iso_loop_linear, iso_loop_additive,
+    iso_loop_passthrough, iso_loop_hyper, iso_loop_diagonal;
+
+const struct iso_loop_ops *iso_loop_find(const char *name); /* NULL when unknown */
+
+/* Helpers that several mechanisms share. */
+int64_t iso_loop_no_params(const struct iso_loop_shape *s);
+double iso_loop_no_flops(const struct iso_loop_shape *s);
+size_t iso_loop_one_lane(const struct iso_loop_shape *s);
+void iso_loop_start_copy(struct iso_loop_pass *p, float *S, const float *e);
+void iso_loop_start_copy_bwd(struct iso_loop_pass *p, float *de, const float *dS);
+
+#endif

@@ -1,0 +1,166 @@
+/* Diagonal injection (Parcae, Prairie et al., 2026): a decaying state per channel,
+ *
+ *     u = exp(−Δ⊙A) ⊙ h + Δ ⊙ (B e),   Δ = softplus(δ),  A = exp(a),
+ *
+ * so that the decay lies in (0, 1) by construction.  B is the identity, or with `matrix: 1` a
+ * learned d x d matrix that starts as the identity.  a = δ = 0 at the start: A = 1, Δ = ln 2,
+ * decay 1/2.  B e does not change over the iterations and is computed once.
+ *
+ * The d-vectors a and δ are small, and this file does their arithmetic itself. */
+#include "loop/loop.h"
+
+#include <math.h>
+
+enum { LOG_A, DELTA, B_MATRIX };
+
+/* The layout of `saved`. */
+struct saved {
+    float *decay, *gain;   /* [d] each: exp(−ΔA) and Δ */
+    float *ddecay, *dgain; /* [d] each */
+    float *Be, *dBe;       /* [rows, d] each */
+};
+
+static struct saved saved_of(const struct iso_loop_pass *p)
+{
+    size_t d = p->shape.d, n = p->rows * d;
+    float *at = p->saved;
+    return (struct saved){at, at + d, at + 2 * d, at + 3 * d, at + 4 * d, at + 4 * d + n};
+}
+
+static size_t saved_floats(const struct iso_loop_shape *s, size_t rows)
+{
+    return 4 * s->d + 2 * rows * s->d;
+}
+
+static bool has_matrix(const struct iso_loop_shape *s)
+{
+    return s->opt[0] != 0;
+}
+
+static void vector_shape(size_t dims[3], const struct iso_loop_shape *s)
+{
+    dims[0] = s->d;
+}
+
+static void vector_init(float *w, const struct iso_loop_shape *s)
+{
+    for (size_t c = 0; c < s->d; c++)
+        w[c] = 0;
+}
+
+static void matrix_shape(size_t dims[3], const struct iso_loop_shape *s)
+{
+    dims[0] = dims[1] = has_matrix(s) ? s->d : 0;
+}
+
+static void matrix_init(float *w, const struct iso_loop_shape *s)
+{
+    for (size_t n = 0; n < s->d * s->d; n++)
+        w[n] = n / s->d == n % s->d;
+}
+
+static int64_t n_inject(const struct iso_loop_shape *s)
+{
+    int64_t d = (int64_t)s->d;
+    return 2 * d + (has_matrix(s) ? d * d : 0);
+}
+
+static double flops_iteration(const struct iso_loop_shape *s)
+{
+    return 4.0 * (double)s->d;
+}
+
+static double flops_once(const struct iso_loop_shape *s)
+{
+    return has_matrix(s) ? 2.0 * (double)s->d * (double)s->d : 0;
+}
+
+static float softplus(float x)
+{
+    return x > 20 ? x : log1pf(expf(x));
+}
+
+static void start(struct iso_loop_pass *p, float *S, const float *e)
+{
+    struct saved v = saved_of(p);
+    size_t d = p->shape.d, n = p->rows * d;
+    for (size_t c = 0; c < d; c++) {
+        v.gain[c] = softplus(p->w[DELTA][c]);
+        v.decay[c] = expf(-v.gain[c] * expf(p->w[LOG_A][c]));
+    }
+    p->kern->fill(v.ddecay, 0, 2 * d); /* and dgain behind it */
+    p->kern->fill(v.dBe, 0, n);
+    if (has_matrix(&p->shape))
+        p->kern->gemm(v.Be, d, e, d, false, &p->forward[B_MATRIX], p->rows, 0, p->ws);
+    else
+        p->kern->copy(v.Be, e, n);
+    iso_loop_start_copy(p, S, e);
+}
+
+static void inject(struct iso_loop_pass *p, float *u, const float *e, const float *S, int i)
+{
+    (void)e, (void)i;
+    struct saved v = saved_of(p);
+    size_t d = p->shape.d;
+    p->kern->fill(u, 0, p->rows * d);
+    p->kern->mul_rows(u, v.decay, S, p->rows, d);
+    p->kern->mul_rows(u, v.gain, v.Be, p->rows, d);
+}
+
+static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const float *du,
+                       const float *e, const float *S, int i)
+{
+    (void)de, (void)e, (void)i;
+    struct saved v = saved_of(p);
+    size_t d = p->shape.d;
+    p->kern->mul_rows(dS, v.decay, du, p->rows, d);
+    p->kern->mul_rows(v.dBe, v.gain, du, p->rows, d);
+    p->kern->mul_rows_bwd(v.ddecay, du, S, p->rows, d);
+    p->kern->mul_rows_bwd(v.dgain, du, v.Be, p->rows, d);
+}
+
+/* d(decay)/da = −ΔA·decay;  d(decay)/dΔ = −A·decay;  dΔ/dδ = 1/(1+exp(−δ)). */
+static void vector_grads(struct iso_loop_pass *p, const struct saved *v)
+{
+    for (size_t c = 0; c < p->shape.d; c++) {
+        float A = expf(p->w[LOG_A][c]), slope = -A * v->decay[c] * v->ddecay[c];
+        p->dw[LOG_A][c] += slope * v->gain[c];
+        p->dw[DELTA][c] += (v->dgain[c] + slope) / (1 + expf(-p->w[DELTA][c]));
+    }
+}
+
+static void end_bwd(struct iso_loop_pass *p, float *de, const float *e)
+{
+    struct saved v = saved_of(p);
+    size_t d = p->shape.d;
+    vector_grads(p, &v);
+    if (!has_matrix(&p->shape)) {
+        p->kern->add(de, v.dBe, p->rows * d);
+        return;
+    }
+    struct iso_packed packed = {p->packed_scratch, p->rows, d};
+    p->kern->pack(&packed, e, d, false);
+    p->kern->gemm(p->dw[B_MATRIX], d, v.dBe, d, true, &packed, d, 1, p->ws);
+    p->kern->gemm(de, d, v.dBe, d, false, &p->reverse[B_MATRIX], p->rows, 1, p->ws);
+}
+
+const struct iso_loop_ops iso_loop_diagonal = {
+    .name = "diagonal",
+    .help = "a learned decay of the state per channel, plus the prelude's output",
+    .option = {{"matrix", "1: a learned d x d map of the prelude's output, 0: none", 0, 1, 0}},
+    .param = {{"inject.a", ISO_GROUP_SCALAR, vector_shape, vector_init},
+              {"inject.delta", ISO_GROUP_SCALAR, vector_shape, vector_init},
+              {"inject.B", ISO_GROUP_MATRIX, matrix_shape, matrix_init}},
+    .looped = true,
+    .any_depth = true,
+    .n_inject = n_inject,
+    .flops_iteration = flops_iteration,
+    .flops_once = flops_once,
+    .lanes = iso_loop_one_lane,
+    .saved_floats = saved_floats,
+    .start = start,
+    .inject = inject,
+    .start_bwd = iso_loop_start_copy_bwd,
+    .inject_bwd = inject_bwd,
+    .end_bwd = end_bwd,
+};
