@@ -1,0 +1,166 @@
+/* Plain text: documents separated by blank lines, or one document per file.
+ *
+ * A blank line holds nothing but spaces, tabs and a carriage return.  A document is the lines
+ * between two blank ones as they are, joined by newlines, without the last line end; with
+ * whole_files it is all bytes of the file.  A byte order mark at the start of a file is no text. */
+#include "base/mem.h"
+#include "base/str.h"
+#include "data/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct text {
+    struct iso_file_reader base;
+    struct iso_lines lines;
+    struct iso_str doc;
+    int64_t n_docs;
+    bool skipping; /* the rest of a document that was too long */
+    bool done;     /* whole_files: the document is handed out */
+};
+
+static enum iso_status check_head(const struct iso_file_reader *base, const unsigned char *head,
+                                  size_t n, struct iso_err *err)
+{
+    if (n >= 2 && ((head[0] == 0xFF && head[1] == 0xFE) || (head[0] == 0xFE && head[1] == 0xFF)))
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: this is UTF-16; convert it with iconv -f UTF-16 -t UTF-8", base->path);
+    const unsigned char *nul = memchr(head, 0, n);
+    if (nul)
+        return iso_fail(err, ISO_BAD_INPUT, "%s: byte %zu is NUL: not a text file", base->path,
+                        (size_t)(nul - head));
+    return ISO_OK;
+}
+
+static enum iso_status open_text(struct iso_file_reader **out, const struct iso_file_reader *base,
+                                 struct iso_err *err)
+{
+    const unsigned char *head;
+    size_t n;
+    enum iso_status st = iso_stream_peek(base->stream, &head, &n, err);
+    if (st == ISO_OK)
+        st = check_head(base, head, n, err);
+    if (st != ISO_OK)
+        return st;
+    if (n >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0) {
+        char mark[3];
+        size_t got;
+        if ((st = iso_stream_read(base->stream, mark, sizeof mark, &got, err)) != ISO_OK)
+            return st;
+    }
+    struct text *t = ISO_NEW(struct text);
+    t->base = *base;
+    t->lines = (struct iso_lines){.stream = base->stream, .path = t->base.path, .max = ISO_DOC_MAX};
+    *out = &t->base;
+    return ISO_OK;
+}
+
+static void close_text(struct iso_file_reader *f)
+{
+    struct text *t = (struct text *)f;
+    iso_lines_release(&t->lines);
+    iso_str_release(&t->doc);
+    free(t);
+}
+
+static bool blank(const char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
+            return false;
+    return true;
+}
+
+static void hand_out(struct text *t, struct iso_doc *doc)
+{
+    doc->text = t->doc.text;
+    doc->len = t->doc.len;
+    doc->index = t->n_docs++;
+}
+
+static enum iso_status next_whole(struct text *t, struct iso_doc *doc, bool *end,
+                                  struct iso_err *err)
+{
+    static const size_t chunk = 1 << 16;
+    *end = t->done;
+    if (t->done)
+        return ISO_OK;
+    t->done = true;
+    char *buf = iso_alloc(chunk, 1);
+    enum iso_status st = ISO_OK;
+    for (size_t got = 1; got && st == ISO_OK;) {
+        st = iso_stream_read(t->base.stream, buf, chunk, &got, err);
+        if (st == ISO_OK)
+            iso_str_append(&t->doc, buf, got);
+        if (t->doc.len > ISO_DOC_MAX)
+            st = iso_fail(err, ISO_BAD_INPUT,
+                          "%s: longer than %zu MB, too long for one document; separate documents "
+                          "by blank lines",
+                          t->base.path, ISO_DOC_MAX >> 20);
+    }
+    free(buf);
+    if (st != ISO_OK)
+        return st;
+    if (t->doc.len == 0) {
+        t->base.empty++;
+        *end = true;
+        return ISO_OK;
+    }
+    hand_out(t, doc);
+    return ISO_OK;
+}
+
+static enum iso_status next_between_blanks(struct text *t, struct iso_doc *doc, bool *end,
+                                           struct iso_err *err)
+{
+    iso_str_clear(&t->doc);
+    for (;;) {
+        const char *line;
+        size_t len;
+        enum iso_status st = iso_lines_next(&t->lines, &line, &len, end, err);
+        if (st != ISO_OK) {
+            t->skipping = true; /* the line's document is incomplete */
+            return st;
+        }
+        if (*end || blank(line, len)) {
+            t->skipping = false;
+            if (t->doc.len == 0 && *end)
+                return ISO_OK;
+            if (t->doc.len == 0)
+                continue;
+            *end = false; /* the next call finds the end again */
+            t->doc.len -= t->doc.text[t->doc.len - 1] == '\r';
+            hand_out(t, doc);
+            return ISO_OK;
+        }
+        if (t->skipping)
+            continue;
+        if (t->doc.len + len > ISO_DOC_MAX) {
+            t->skipping = true;
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s:%lld: the document is longer than %zu MB; are blank lines missing?",
+                            t->base.path, (long long)t->lines.number, ISO_DOC_MAX >> 20);
+        }
+        if (t->doc.len)
+            iso_str_putc(&t->doc, '\n');
+        iso_str_append(&t->doc, line, len);
+    }
+}
+
+static enum iso_status next_text(struct iso_file_reader *f, struct iso_doc *doc, bool *end,
+                                 struct iso_err *err)
+{
+    struct text *t = (struct text *)f;
+    return f->opts->whole_files ? next_whole(t, doc, end, err)
+                                : next_between_blanks(t, doc, end, err);
+}
+
+const struct iso_format iso_format_text = {
+    .name = "text",
+    .help = "plain text, documents separated by blank lines (or a file each)",
+    .extensions = "txt text md",
+    .streamed = true,
+    .open = open_text,
+    .next = next_text,
+    .close = close_text,
+};

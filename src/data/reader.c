@@ -1,0 +1,291 @@
+/* Readers: the table of formats, detection, directories, skipping of bad places; see reader.h.
+ *
+ * What must stay true:
+ *  1. A name's extension outranks the first bytes, so a damaged head is an error of its format and
+ *     never makes another format of the file.
+ *  2. With skip_bad, compressed files are read once to the end before a document is handed out:
+ *     their checksum comes last, and what stands before it may not be taken as good. */
+#include "data/reader.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "data/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct iso_format *const formats[] = {
+    &iso_format_text,
+};
+enum { N_FORMATS = sizeof formats / sizeof *formats, MAX_DEPTH = 64 };
+
+struct iso_reader {
+    struct iso_reader_opts opts;
+    const struct iso_format *wanted; /* NULL: detect */
+    char *path;                      /* as given */
+    char **files;
+    size_t n_files, room_files, at;
+    bool directory;
+    const struct iso_format *format; /* of the open file */
+    struct iso_file_reader *file;    /* NULL between files */
+    struct iso_stream *stream;
+    size_t n_read; /* files of the wanted format */
+    int64_t bytes_before, bytes_total, docs, empty_before, bad;
+    char first_bad[sizeof((struct iso_err *)0)->msg];
+};
+
+const char *iso_reader_format_name(size_t i)
+{
+    return i < N_FORMATS ? formats[i]->name : NULL;
+}
+
+const char *iso_reader_format_help(size_t i)
+{
+    return i < N_FORMATS ? formats[i]->help : NULL;
+}
+
+static const char *nth_name(const void *ctx, size_t i)
+{
+    (void)ctx;
+    return iso_reader_format_name(i);
+}
+
+static enum iso_status find_format(const struct iso_format **out, const char *name,
+                                   struct iso_err *err)
+{
+    struct iso_str known = {0};
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        if (iso_str_eq(formats[i]->name, name)) {
+            *out = formats[i];
+            iso_str_release(&known);
+            return ISO_OK;
+        }
+        iso_str_printf(&known, "%s%s", i ? ", " : "", formats[i]->name);
+    }
+    const char *near = iso_nearest(name, nth_name, NULL);
+    iso_fail(err, ISO_USAGE, "no input format '%s'%s%s%s; there are: %s", name,
+             near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+             iso_str_text(&known));
+    iso_str_release(&known);
+    return ISO_USAGE;
+}
+
+/* By extension, then among those (or, when there is none, among all) by the first bytes. */
+static const struct iso_format *detect(const char *path, const unsigned char *head, size_t n)
+{
+    size_t len = iso_stream_bare_length(path);
+    const struct iso_format *by_name = NULL, *by_bytes = NULL;
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        bool matches = formats[i]->matches && formats[i]->matches(head, n);
+        if (iso_stream_has_extension(path, len, formats[i]->extensions)) {
+            by_name = formats[i];
+            if (matches)
+                return by_name;
+        }
+        if (matches && !by_bytes)
+            by_bytes = formats[i];
+    }
+    return by_name ? by_name : by_bytes ? by_bytes : &iso_format_text;
+}
+
+static enum iso_status add_directory(struct iso_reader *r, const char *path, int depth,
+                                     struct iso_err *err)
+{
+    if (depth > MAX_DEPTH)
+        return iso_fail(err, ISO_BAD_INPUT, "%s: directories nested too deeply (a link in a loop?)",
+                        path);
+    char **names;
+    size_t n;
+    enum iso_status st = iso_dir_list(&names, &n, path, err);
+    for (size_t i = 0; i < n && st == ISO_OK; i++) {
+        struct iso_str inner = {0};
+        iso_str_printf(&inner, "%s%s%s", path, iso_str_ends(path, "/") ? "" : "/", names[i]);
+        if (names[i][0] == '.') {
+            iso_str_release(&inner);
+        } else if (iso_dir_exists(inner.text)) {
+            st = add_directory(r, inner.text, depth + 1, err);
+            iso_str_release(&inner);
+        } else {
+            *ISO_PUSH(r->files, r->n_files, r->room_files) = inner.text;
+        }
+    }
+    iso_dir_list_free(names, n);
+    return st;
+}
+
+static enum iso_status find_files(struct iso_reader *r, struct iso_err *err)
+{
+    r->directory = iso_dir_exists(r->path);
+    if (r->directory) {
+        enum iso_status st = add_directory(r, r->path, 0, err);
+        if (st == ISO_OK && r->n_files == 0)
+            st = iso_fail(err, ISO_BAD_INPUT, "%s: there are no files in this directory", r->path);
+        if (st != ISO_OK)
+            return st;
+    } else {
+        *ISO_PUSH(r->files, r->n_files, r->room_files) = strdup(r->path);
+        if (!iso_str_eq(r->path, "-") && iso_file_size(r->path) < 0)
+            return iso_fail(err, ISO_IO, "%s: no such file", r->path);
+    }
+    for (size_t i = 0; i < r->n_files; i++) {
+        int64_t size = iso_file_size(r->files[i]);
+        r->bytes_total += size > 0 ? size : 0;
+    }
+    return ISO_OK;
+}
+
+enum iso_status iso_reader_open(struct iso_reader **out, const char *path,
+                                const struct iso_reader_opts *opts, struct iso_err *err)
+{
+    *out = NULL;
+    struct iso_reader *r = ISO_NEW(struct iso_reader);
+    if (opts)
+        r->opts = *opts;
+    r->path = strdup(path);
+    enum iso_status st = ISO_OK;
+    if (r->opts.format)
+        st = find_format(&r->wanted, r->opts.format, err);
+    if (st == ISO_OK)
+        st = find_files(r, err);
+    if (st != ISO_OK) {
+        iso_reader_close(r);
+        return st;
+    }
+    *out = r;
+    return ISO_OK;
+}
+
+static void close_file(struct iso_reader *r)
+{
+    if (r->file) {
+        r->empty_before += r->file->empty;
+        r->format->close(r->file);
+    }
+    iso_stream_close(r->stream);
+    r->file = NULL;
+    r->stream = NULL;
+}
+
+static void leave_file(struct iso_reader *r)
+{
+    close_file(r);
+    int64_t size = iso_file_size(r->files[r->at++]);
+    r->bytes_before += size > 0 ? size : 0;
+}
+
+void iso_reader_close(struct iso_reader *r)
+{
+    if (!r)
+        return;
+    close_file(r);
+    for (size_t i = 0; i < r->n_files; i++)
+        free(r->files[i]);
+    free(r->files);
+    free(r->path);
+    free(r);
+}
+
+/* Chooses the format of `path`; *wanted tells whether it is the one asked for. */
+static enum iso_status choose(struct iso_reader *r, const char *path, bool *wanted,
+                              struct iso_err *err)
+{
+    const unsigned char *head;
+    size_t n;
+    enum iso_status st = iso_stream_open(&r->stream, path, err);
+    if (st == ISO_OK)
+        st = iso_stream_peek(r->stream, &head, &n, err);
+    if (st != ISO_OK)
+        return st;
+    r->format = detect(path, head, n);
+    /* A directory holds other files too; a file given by name is what the user says it is. */
+    *wanted = !r->wanted || !r->directory || r->format == r->wanted;
+    if (r->wanted && !r->directory)
+        r->format = r->wanted;
+    return ISO_OK;
+}
+
+static enum iso_status open_file(struct iso_reader *r, const char *path, struct iso_err *err)
+{
+    bool standard = iso_str_eq(path, "-"), wanted = false;
+    enum iso_status st = choose(r, path, &wanted, err);
+    if (st != ISO_OK || !wanted)
+        return st;
+    r->n_read++;
+    const char *name = standard ? "standard input" : path;
+    if (!r->format->streamed && (standard || iso_stream_compressed(r->stream)))
+        return iso_fail(err, ISO_BAD_INPUT, "%s: %s must be a plain file: %s", name,
+                        r->format->name, standard ? "save it first" : "decompress it first");
+    if (r->opts.skip_bad && iso_stream_compressed(r->stream) && !standard &&
+        (st = iso_stream_verify(path, err)) != ISO_OK)
+        return st;
+    if (!r->format->streamed) {
+        iso_stream_close(r->stream);
+        r->stream = NULL;
+    }
+    struct iso_file_reader base = {.path = name, .stream = r->stream, .opts = &r->opts};
+    return r->format->open(&r->file, &base, err);
+}
+
+/* Fills *doc from the open file or the next one; *end behind the last. */
+static enum iso_status try_next(struct iso_reader *r, struct iso_doc *doc, bool *end,
+                                struct iso_err *err)
+{
+    *end = false;
+    for (;;) {
+        enum iso_status st;
+        if (!r->file) {
+            if (r->at == r->n_files) {
+                *end = true;
+                return ISO_OK;
+            }
+            st = open_file(r, r->files[r->at], err);
+            if (!r->file)
+                leave_file(r); /* damaged, or not of the wanted format */
+            if (st != ISO_OK)
+                return st;
+            continue;
+        }
+        *doc = (struct iso_doc){.path = r->file->path};
+        bool file_end = false;
+        st = r->format->next(r->file, doc, &file_end, err);
+        if (st != ISO_OK || !file_end)
+            return st;
+        leave_file(r);
+    }
+}
+
+enum iso_status iso_reader_next(struct iso_reader *r, struct iso_doc *doc, bool *end,
+                                struct iso_err *err)
+{
+    struct iso_err own;
+    if (!err)
+        err = &own;
+    enum iso_status st;
+    while ((st = try_next(r, doc, end, err)) == ISO_BAD_INPUT && r->opts.skip_bad)
+        if (r->bad++ == 0)
+            memcpy(r->first_bad, err->msg, sizeof r->first_bad);
+    if (st == ISO_OK && *end && r->wanted && r->n_read == 0)
+        return iso_fail(err, ISO_BAD_INPUT, "%s: there is no %s file in this directory", r->path,
+                        r->wanted->name);
+    if (st == ISO_OK && !*end)
+        r->docs++;
+    return st;
+}
+
+struct iso_reader_stats iso_reader_get_stats(const struct iso_reader *r)
+{
+    struct iso_reader_stats s = {.bytes_done = r->bytes_before,
+                                 .bytes_total = r->bytes_total,
+                                 .docs = r->docs,
+                                 .empty = r->empty_before,
+                                 .bad = r->bad,
+                                 .first_bad = r->first_bad};
+    if (r->stream)
+        s.bytes_done += iso_stream_bytes_in(r->stream);
+    if (r->file) {
+        s.bytes_done += r->file->bytes_done;
+        s.empty += r->file->empty;
+    }
+    return s;
+}

@@ -1,0 +1,299 @@
+/* Streams of bytes: see stream.h. */
+#include "data/stream.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "data/codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { IN_ROOM = 1 << 17, HEAD_ROOM = 4096, LINE_ROOM = 1 << 18 };
+
+static const struct iso_codec *const codecs[] = {&iso_codec_gzip, &iso_codec_zstd};
+
+struct iso_stream {
+    char *path;
+    int fd;
+    int64_t bytes_in; /* read from fd, less what still waits in `in` */
+    const struct iso_codec *codec;
+    void *state;
+    bool complete;     /* the codec is at the end of a member */
+    bool at_end;       /* of the file */
+    unsigned char *in; /* IN_ROOM bytes as they came from the file */
+    size_t in_start, in_end;
+    unsigned char head[HEAD_ROOM]; /* peeked, not yet read */
+    size_t head_start, head_end;
+};
+
+bool iso_stream_has_extension(const char *name, size_t len, const char *words)
+{
+    for (const char *at = words; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        if (len > n && name[len - n - 1] == '.' && memcmp(name + len - n, at, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static const struct iso_codec *codec_by_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+        if (iso_stream_has_extension(name, strlen(name), codecs[i]->extensions))
+            return codecs[i];
+    return NULL;
+}
+
+size_t iso_stream_bare_length(const char *name)
+{
+    return codec_by_name(name) ? (size_t)(strrchr(name, '.') - name) : strlen(name);
+}
+
+static const struct iso_codec *codec_by_magic(const unsigned char *head, size_t n)
+{
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+        if (n >= codecs[i]->magic_len && memcmp(head, codecs[i]->magic, codecs[i]->magic_len) == 0)
+            return codecs[i];
+    return NULL;
+}
+
+static enum iso_status fill(struct iso_stream *s, struct iso_err *err)
+{
+    ssize_t n;
+    do
+        n = read(s->fd, s->in, IN_ROOM);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return iso_fail(err, ISO_IO, "%s: cannot read: %s", s->path, strerror(errno));
+    s->in_start = 0;
+    s->in_end = (size_t)n;
+    s->bytes_in += n;
+    s->at_end = n == 0;
+    return ISO_OK;
+}
+
+enum iso_status iso_stream_open(struct iso_stream **out, const char *path, struct iso_err *err)
+{
+    struct iso_stream *s = ISO_NEW(struct iso_stream);
+    bool standard = iso_str_eq(path, "-");
+    s->path = strdup(standard ? "standard input" : path);
+    s->in = iso_alloc(IN_ROOM, 1);
+    s->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    enum iso_status st = ISO_OK;
+    if (s->fd < 0)
+        st = iso_fail(err, ISO_IO, "%s: cannot open: %s", s->path, strerror(errno));
+    if (st == ISO_OK)
+        st = fill(s, err);
+    if (st == ISO_OK) {
+        s->codec = codec_by_name(path);
+        if (!s->codec)
+            s->codec = codec_by_magic(s->in, s->in_end);
+        if (s->codec && (st = s->codec->begin(&s->state, err)) != ISO_OK)
+            iso_fail_in(err, st, "%s", s->path);
+    }
+    if (st != ISO_OK) {
+        iso_stream_close(s);
+        return st;
+    }
+    *out = s;
+    return ISO_OK;
+}
+
+void iso_stream_close(struct iso_stream *s)
+{
+    if (!s)
+        return;
+    if (s->state)
+        s->codec->end(s->state);
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->in);
+    free(s->path);
+    free(s);
+}
+
+int64_t iso_stream_bytes_in(const struct iso_stream *s)
+{
+    return s->bytes_in - (int64_t)(s->in_end - s->in_start);
+}
+
+bool iso_stream_compressed(const struct iso_stream *s)
+{
+    return s->codec != NULL;
+}
+
+static enum iso_status read_plain(struct iso_stream *s, void *buf, size_t room, size_t *got,
+                                  struct iso_err *err)
+{
+    if (s->in_start == s->in_end && !s->at_end) {
+        enum iso_status st = fill(s, err);
+        if (st != ISO_OK)
+            return st;
+    }
+    size_t n = s->in_end - s->in_start;
+    *got = n < room ? n : room;
+    memcpy(buf, s->in + s->in_start, *got);
+    s->in_start += *got;
+    return ISO_OK;
+}
+
+static enum iso_status read_codec(struct iso_stream *s, void *buf, size_t room, size_t *got,
+                                  struct iso_err *err)
+{
+    *got = 0;
+    while (*got == 0) {
+        enum iso_status st = ISO_OK;
+        if (s->in_start == s->in_end && !s->at_end && (st = fill(s, err)) != ISO_OK)
+            return st;
+        struct iso_codec_io io = {s->in + s->in_start, s->in_end - s->in_start, buf, room,
+                                  s->complete};
+        st = s->codec->step(s->state, &io, err);
+        size_t eaten = s->in_end - s->in_start - io.in_len;
+        s->in_start += eaten;
+        s->complete = io.complete;
+        *got = room - io.out_len;
+        long long place = (long long)iso_stream_bytes_in(s);
+        if (st != ISO_OK)
+            return iso_fail_in(err, st, "%s: near byte %lld", s->path, place);
+        if (*got == 0 && eaten == 0 && s->at_end) {
+            if (s->complete)
+                return ISO_OK;
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s: byte %lld: the %s data is cut off; copy the file again", s->path,
+                            place, s->codec->name);
+        }
+    }
+    return ISO_OK;
+}
+
+enum iso_status iso_stream_read(struct iso_stream *s, void *buf, size_t room, size_t *got,
+                                struct iso_err *err)
+{
+    size_t ahead = s->head_end - s->head_start;
+    if (ahead) {
+        *got = ahead < room ? ahead : room;
+        memcpy(buf, s->head + s->head_start, *got);
+        s->head_start += *got;
+        return ISO_OK;
+    }
+    return s->codec ? read_codec(s, buf, room, got, err) : read_plain(s, buf, room, got, err);
+}
+
+enum iso_status iso_stream_peek(struct iso_stream *s, const unsigned char **head, size_t *n,
+                                struct iso_err *err)
+{
+    ISO_ASSERT(s->head_start == 0);
+    size_t len = s->head_end; /* of an earlier peek */
+    s->head_end = 0;          /* so that read goes to the source */
+    for (size_t got = 1; got && len < HEAD_ROOM; len += got) {
+        enum iso_status st = iso_stream_read(s, s->head + len, HEAD_ROOM - len, &got, err);
+        if (st != ISO_OK)
+            return st;
+    }
+    s->head_end = len;
+    *head = s->head;
+    *n = len;
+    return ISO_OK;
+}
+
+enum iso_status iso_stream_verify(const char *path, struct iso_err *err)
+{
+    struct iso_stream *s;
+    enum iso_status st = iso_stream_open(&s, path, err);
+    if (st != ISO_OK)
+        return st;
+    unsigned char *buf = iso_alloc(IN_ROOM, 1);
+    for (size_t got = 1; got && st == ISO_OK;)
+        st = iso_stream_read(s, buf, IN_ROOM, &got, err);
+    free(buf);
+    iso_stream_close(s);
+    return st;
+}
+
+/* Makes room behind `end`: moves the open line to the front, then doubles. */
+static void make_room(struct iso_lines *l)
+{
+    if (l->start) {
+        memmove(l->buf, l->buf + l->start, l->end - l->start);
+        l->end -= l->start;
+        l->start = 0;
+    }
+    if (l->end == l->room) {
+        l->room = l->room ? 2 * l->room : LINE_ROOM;
+        l->buf = iso_realloc(l->buf, l->room, 1);
+    }
+}
+
+static enum iso_status refill(struct iso_lines *l, struct iso_err *err)
+{
+    make_room(l);
+    size_t got;
+    enum iso_status st = iso_stream_read(l->stream, l->buf + l->end, l->room - l->end, &got, err);
+    if (st != ISO_OK) {
+        l->start = l->end; /* a line that was cut off is no line */
+        l->at_end = true;
+        return st;
+    }
+    l->end += got;
+    l->at_end = got == 0;
+    return ISO_OK;
+}
+
+static void hand_out(struct iso_lines *l, const char **line, size_t *len, size_t n, size_t gap)
+{
+    *line = l->buf + l->start;
+    *len = n;
+    l->start += n + gap;
+    l->number++;
+}
+
+static enum iso_status fail_long(struct iso_lines *l, struct iso_err *err)
+{
+    l->skipping = true;
+    l->start = l->end;
+    return iso_fail(err, ISO_BAD_INPUT, "%s:%lld: the line is longer than %zu MB", l->path,
+                    (long long)l->number + 1, l->max >> 20);
+}
+
+enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *len, bool *end,
+                               struct iso_err *err)
+{
+    *end = false;
+    size_t seen = 0; /* bytes of the open line that hold no newline */
+    for (;;) {
+        size_t waiting = l->end - l->start;
+        const char *from = l->buf ? l->buf + l->start + seen : NULL;
+        const char *newline = waiting > seen ? memchr(from, '\n', waiting - seen) : NULL;
+        if (newline || (l->at_end && waiting)) {
+            size_t n = newline ? (size_t)(newline - (l->buf + l->start)) : waiting;
+            hand_out(l, line, len, n, newline ? 1 : 0);
+            if (!l->skipping)
+                return ISO_OK;
+            l->skipping = false; /* that was the rest of a line reported before */
+            seen = 0;
+            continue;
+        }
+        if (l->at_end) {
+            *end = true;
+            return ISO_OK;
+        }
+        if (waiting > l->max)
+            return fail_long(l, err);
+        if (l->skipping)
+            l->start = l->end;
+        seen = l->end - l->start;
+        enum iso_status st = refill(l, err);
+        if (st != ISO_OK)
+            return st;
+    }
+}
+
+void iso_lines_release(struct iso_lines *l)
+{
+    free(l->buf);
+    *l = (struct iso_lines){0};
+}
