@@ -24,7 +24,11 @@
 struct iso_ws {
     unsigned char *bytes; /* 64-byte aligned */
     size_t size;
-    uint64_t macs; /* multiply-adds of gemm and attention so far */
+    /* Multiply-adds of gemm and attention so far, whatever the tiling: M*K*N for a gemm; in
+     * attention only the T(T+1)/2 pairs that causality leaves, twice Q each forward and four
+     * times Q backward (computing the scores a second time in the backward is not counted).
+     * Formulas that charge the full T*T are therefore 2T/(T+1) times the attention part. */
+    uint64_t macs;
 };
 
 /* A matrix laid out for the gemm of one table: the right-hand side, K x N.  Weights are packed
@@ -58,7 +62,7 @@ struct iso_kern {
     void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
                  const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
 
-    /* --- RMSNorm with a learnable scale: y = x/rms(x) ⊙ g --- */
+    /* --- RMSNorm with a learnable scale: y = x/sqrt(mean(x²) + 1e-6) ⊙ g; rstd [M] is kept --- */
     void (*rmsnorm)(float *y, float *rstd, const float *x, const float *g, size_t M, size_t D);
     void (*rmsnorm_bwd)(float *dx, float *dg, const float *dy, const float *x, const float *g,
                         const float *rstd, size_t M, size_t D);
@@ -96,7 +100,7 @@ struct iso_kern {
     /* --- softcap and cross-entropy over the first V_real of V columns ---
      * z [M, V]: raw logits in; when `scale` is not 0 they become scale * dloss/dz (0 in the
      * padded columns).  loss[m] in nats; a target below 0 is not counted (loss 0, gradient 0).
-     * `hit` (may be NULL) tells whether the target is the argmax. */
+     * `hit` (may be NULL) tells whether no logit is above the target's.  cap > 0. */
     void (*softcap_xent)(float *loss, unsigned char *hit, float *z, const int32_t *target, size_t M,
                          size_t V, size_t V_real, float cap, float scale);
 
@@ -116,10 +120,10 @@ size_t iso_kern_ws_bytes(size_t T, size_t Q, size_t side);
 /* The table for this machine: the best instruction set that the CPU has and that ISO_CPU
  * (ref, avx2, avx512, amx) allows.  An unknown or unavailable ISO_CPU gives NULL and, in
  * `why`, the reason. */
-const struct iso_kern *iso_kern_best(const char **why);
+const struct iso_kern *iso_kern_best(const char **why); /* `why` may be NULL */
 /* One table by name, NULL when the build or the CPU lacks it. */
 const struct iso_kern *iso_kern_get(const char *name);
-/* "avx2 fma bmi2 ..." of this machine, for the record of a run. */
+/* "fma avx2 ..." of this machine, for the record of a run; valid until the thread's next call. */
 const char *iso_cpu_features(void);
 
 #endif

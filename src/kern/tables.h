@@ -1,0 +1,28 @@
+/* What the kernel files share among themselves: the tables and the constants that all of them
+ * must agree on.  Callers include kern.h instead. */
+#ifndef ISO_KERN_TABLES_H
+#define ISO_KERN_TABLES_H
+
+#include "kern/kern.h"
+
+#define ISO_NORM_EPS 1e-6 /* inside the root of every RMSNorm */
+
+extern const struct iso_kern iso_kern_ref;
+#if defined(__x86_64__)
+extern const struct iso_kern iso_kern_avx2;
+extern const struct iso_kern iso_kern_avx512;
+extern const struct iso_kern iso_kern_amx;
+#endif
+
+/* Multiply-adds of causal attention forward over one sequence: q·k and p·v for T(T+1)/2 pairs.
+ * The backward has four products where the forward has two (its second computation of the
+ * scores, which saves memory, is not counted). */
+static inline uint64_t iso_attention_macs(size_t T, size_t D)
+{
+    return (uint64_t)T * (T + 1) * D;
+}
+
+/* Whether this CPU, and its operating system, can run the table of that name. */
+bool iso_cpu_has(const char *table);
+
+#endif
