@@ -1,0 +1,244 @@
+/* The point fit and its diagnostics: see fit.h. */
+#include "fit/fit.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "fit/linalg.h"
+#include "fit/multistart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const injection_names[] = {
+    [ISO_INJECT_ONCE] = "once",
+    [ISO_INJECT_RECURRENT] = "recurrent",
+    [ISO_INJECT_NONE] = "none",
+};
+
+struct iso_fit_options iso_fit_defaults(void)
+{
+    return (struct iso_fit_options){
+        .law = iso_laws[0],
+        .injection = ISO_INJECT_ONCE,
+        .fixed_phi = NAN,
+        .delta = 1e-3,
+        .starts = 500,
+        .max_iterations = 10000,
+        .seed = 1,
+        .threads = 1,
+    };
+}
+
+const char *iso_injection_name(enum iso_injection injection)
+{
+    return injection_names[injection];
+}
+
+bool iso_injection_parse(enum iso_injection *out, const char *name)
+{
+    for (size_t i = 0; i < sizeof injection_names / sizeof *injection_names; i++)
+        if (iso_str_eq(injection_names[i], name)) {
+            *out = (enum iso_injection)i;
+            return true;
+        }
+    return false;
+}
+
+/* Gradient norm and condition number, both with parameters scaled to their box. */
+static void diagnose(struct iso_fit *fit, const struct iso_design *x, const double *gradient,
+                     const double *hessian)
+{
+    double scaled[ISO_MAX_PARAM * ISO_MAX_PARAM], eigen[ISO_MAX_PARAM];
+    size_t free_param[ISO_MAX_PARAM], n = 0;
+    for (size_t p = 0; p < x->n_param; p++) {
+        const double width = x->upper[p] - x->lower[p];
+        fit->on_bound[p] = width > 0 && (fit->param[p] <= x->lower[p] + 1e-9 * width ||
+                                         fit->param[p] >= x->upper[p] - 1e-9 * width);
+        if (iso_param_held(x, fit->param, gradient, p))
+            continue;
+        free_param[n++] = p;
+        fit->gradient_norm =
+            fmax(fit->gradient_norm, fabs(gradient[p]) * width / (double)fit->n_runs);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            const size_t p = free_param[i], q = free_param[j];
+            scaled[i * n + j] = hessian[p * x->n_param + q] * (x->upper[p] - x->lower[p]) *
+                                (x->upper[q] - x->lower[q]);
+        }
+    fit->condition = NAN;
+    if (n > 0) {
+        iso_eigenvalues(eigen, scaled, n);
+        fit->condition = eigen[0] > 0 ? eigen[n - 1] / eigen[0] : INFINITY;
+    }
+}
+
+/* The cell of a run, for sums over clusters of correlated errors. */
+static bool same_cell(const struct iso_run *a, const struct iso_run *b)
+{
+    return a->budget == b->budget && a->r == b->r;
+}
+
+/* Sandwich errors: H^-1 (sum over cells of g g') H^-1, g the gradient of a cell.  Runs are
+ * sorted by budget and r, so a cell's runs stand together. */
+static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
+                            const struct iso_runs *runs, const double *gradient,
+                            const double *hessian, struct iso_scratch *scratch)
+{
+    const size_t n_param = x->n_param;
+    size_t index[ISO_MAX_PARAM], n = 0;
+    for (size_t p = 0; p < n_param; p++) {
+        fit->std_error[p] = NAN;
+        if (!iso_param_held(x, fit->param, gradient, p))
+            index[n++] = p;
+    }
+    double free_hessian[ISO_MAX_PARAM * ISO_MAX_PARAM], inverse[ISO_MAX_PARAM * ISO_MAX_PARAM];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            free_hessian[i * n + j] = hessian[index[i] * n_param + index[j]];
+    if (n == 0 || !iso_invert_spd(inverse, free_hessian, n))
+        return;
+    double variance[ISO_MAX_PARAM] = {0};
+    unsigned *count = ISO_NEW_N(unsigned, runs->n);
+    for (size_t i = 0; i < runs->n;) {
+        size_t end = i;
+        while (end < runs->n && same_cell(&runs->at[end], &runs->at[i]))
+            count[end++] = 1;
+        struct iso_design cell;
+        double g[ISO_MAX_PARAM];
+        iso_design_resample(&cell, x, count);
+        iso_objective(&cell, fit->param, g, NULL, ISO_CURVE_NONE, scratch);
+        iso_design_release(&cell);
+        for (size_t p = 0; p < n; p++) {
+            double shift = 0;
+            for (size_t q = 0; q < n; q++)
+                shift += inverse[p * n + q] * g[index[q]];
+            variance[p] += shift * shift;
+        }
+        memset(count + i, 0, (end - i) * sizeof *count);
+        i = end;
+    }
+    free(count);
+    for (size_t p = 0; p < n; p++)
+        fit->std_error[index[p]] = sqrt(variance[p]);
+}
+
+/* Residuals in nats: actual - predicted. */
+static void measure(struct iso_fit *fit, const struct iso_design *x, const struct iso_runs *runs,
+                    struct iso_scratch *scratch)
+{
+    double *residual = ISO_NEW_N(double, x->n), mean = 0, total = 0, squares = 0;
+    iso_residuals(residual, x, fit->param, scratch);
+    for (size_t i = 0; i < runs->n; i++)
+        mean += runs->at[i].loss / (double)runs->n;
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->run[i] == SIZE_MAX)
+            continue;
+        const double loss = runs->at[x->run[i]].loss, nats = loss - loss * exp(residual[i]);
+        total += (loss - mean) * (loss - mean);
+        squares += nats * nats;
+        fit->max_abs = fmax(fit->max_abs, fabs(nats));
+    }
+    fit->r2 = 1 - squares / total;
+    fit->rmse = sqrt(squares / (double)runs->n);
+    free(residual);
+}
+
+static void fill(struct iso_fit *fit, const struct iso_design *x, const struct iso_multistart *m,
+                 const struct iso_runs *runs, const struct iso_fit_options *options)
+{
+    *fit = (struct iso_fit){.law = x->law,
+                            .injection = options->injection,
+                            .embeddings = options->embeddings,
+                            .delta = options->delta,
+                            .n_runs = runs->n,
+                            .n_param = x->n_param,
+                            .huber_sum = m->best.value * x->delta * x->delta,
+                            .starts = options->starts,
+                            .starts_best = m->starts_best,
+                            .iterations = m->iterations,
+                            .n_rivals = m->n_rivals};
+    memcpy(fit->name, x->name, sizeof fit->name);
+    memcpy(fit->param, m->best.param, sizeof fit->param);
+    memcpy(fit->lower, x->lower, sizeof fit->lower);
+    memcpy(fit->upper, x->upper, sizeof fit->upper);
+    memcpy(fit->rival, m->rival, sizeof fit->rival);
+    fit->A = exp(fit->param[ISO_P_A]);
+    fit->alpha = fit->param[ISO_P_ALPHA];
+    fit->B = exp(fit->param[ISO_P_B]);
+    fit->beta = fit->param[ISO_P_BETA];
+    fit->E = exp(fit->param[ISO_P_E]);
+    fit->phi =
+        x->law->phi != ISO_PER_NONE && x->n_param > ISO_P_SHAPE ? fit->param[ISO_P_SHAPE] : NAN;
+}
+
+enum iso_status iso_fit_run_labels(struct iso_fit *fit, const struct iso_runs *runs,
+                                   const struct iso_labels *labels,
+                                   const struct iso_fit_options *options, struct iso_err *err)
+{
+    struct iso_design x;
+    enum iso_status st = iso_design_init(&x, runs, labels, options, err);
+    if (st == ISO_OK) {
+        struct iso_multistart m;
+        struct iso_scratch scratch;
+        double gradient[ISO_MAX_PARAM], hessian[ISO_MAX_PARAM * ISO_MAX_PARAM];
+        iso_multistart_run(&m, &x, options, iso_rng_stream("start", 0), options->threads);
+        iso_scratch_init(&scratch, x.n);
+        fill(fit, &x, &m, runs, options);
+        iso_objective(&x, fit->param, gradient, hessian, ISO_CURVE_EXACT, &scratch);
+        diagnose(fit, &x, gradient, hessian);
+        standard_errors(fit, &x, runs, gradient, hessian, &scratch);
+        measure(fit, &x, runs, &scratch);
+        iso_scratch_release(&scratch);
+    }
+    iso_design_release(&x);
+    return st;
+}
+
+enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
+                            const struct iso_fit_options *options, struct iso_err *err)
+{
+    return iso_fit_run_labels(fit, runs, NULL, options, err);
+}
+
+/* The parameter called `stem`, "stem_r4" or "stem_0", whichever the law uses for this run. */
+static double param_of(const struct iso_fit *fit, const char *stem, double r, size_t label)
+{
+    char per_r[24], per_label[24];
+    snprintf(per_r, sizeof per_r, "%s_r%g", stem, r);
+    snprintf(per_label, sizeof per_label, "%s_%zu", stem, label);
+    for (size_t p = ISO_P_SHAPE; p < fit->n_param; p++)
+        if (iso_str_eq(fit->name[p], stem) || iso_str_eq(fit->name[p], per_r) ||
+            iso_str_eq(fit->name[p], per_label))
+            return fit->param[p];
+    return 0;
+}
+
+static double log_n_eff(const struct iso_fit *fit, const struct iso_run *run, size_t label)
+{
+    double once[4] = {1, 1, 1, 1}, rec[4] = {0}, ln[4], d1[4], d2[4];
+    iso_design_sizes(&once[0], &rec[0], run, fit->injection, fit->embeddings);
+    fit->law->log_n_eff(ln, d1, d2, once, rec, 4, run->r, param_of(fit, "phi", run->r, label));
+    return ln[0];
+}
+
+double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run)
+{
+    return exp(log_n_eff(fit, run, 0));
+}
+
+double iso_fit_loss_label(const struct iso_fit *fit, const struct iso_run *run, size_t label)
+{
+    const double *p = fit->param;
+    const double sum = exp(p[ISO_P_A] - p[ISO_P_ALPHA] * log_n_eff(fit, run, label)) +
+                       exp(p[ISO_P_B] - p[ISO_P_BETA] * log(run->tokens)) + exp(p[ISO_P_E]);
+    return sum * exp(param_of(fit, "offset", run->r, label));
+}
+
+double iso_fit_loss(const struct iso_fit *fit, const struct iso_run *run)
+{
+    return iso_fit_loss_label(fit, run, 0);
+}

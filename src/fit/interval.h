@@ -1,0 +1,87 @@
+/* How far the number can be trusted: bootstraps, profile, jackknife, pure error.  See
+ * docs/fitting.md for what each assumes. */
+#ifndef ISO_FIT_INTERVAL_H
+#define ISO_FIT_INTERVAL_H
+
+#include "fit/fit.h"
+
+/* What is drawn with replacement. */
+enum iso_block {
+    ISO_BLOCK_CELL,   /* all runs of a (budget, r): the paper's */
+    ISO_BLOCK_RUN,    /* single runs */
+    ISO_BLOCK_BUDGET, /* all runs of a budget */
+    ISO_BLOCK_POINT,  /* all seeds of one design point; only with repeated seeds */
+    ISO_N_BLOCKS,
+};
+const char *iso_block_name(enum iso_block block); /* "cell", "run", "budget", "point" */
+
+struct iso_bootstrap {
+    enum iso_block block;
+    size_t n_blocks, n_resamples;
+    double *phi;      /* [n_resamples], sorted */
+    double low, high; /* 2.5 % and 97.5 % points */
+    double mean, sd;
+    size_t at_bound;         /* resamples whose phi ended on its bound */
+    double below_0, above_1; /* share of resamples */
+};
+
+/* Refits `resamples` times, each with its own starts.  The array lives in `arena`. */
+enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *arena,
+                                  const struct iso_runs *runs,
+                                  const struct iso_fit_options *options, enum iso_block block,
+                                  size_t resamples, struct iso_err *err);
+
+/* Objective against phi held fixed, the other parameters refitted. */
+struct iso_profile {
+    size_t n;
+    double *phi, *huber_sum; /* [n], phi rising */
+    double *statistic;       /* [n], about chi-square with 1 degree of freedom at the truth */
+    double scale;            /* statistic = 2 (huber_sum - minimum) / scale */
+    double low, high; /* where the statistic crosses 3.841; NaN when it does not in the box */
+};
+enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena,
+                                const struct iso_runs *runs, const struct iso_fit *best,
+                                const struct iso_fit_options *options, struct iso_err *err);
+
+struct iso_jackknife_row {
+    double budget, r;    /* what was left out; NaN when it is not part of it */
+    size_t n_runs;       /* that remain */
+    double phi, shift;   /* shift = phi - phi of all runs */
+    const char *problem; /* NULL, or why there is no fit without it */
+};
+struct iso_jackknife {
+    size_t n;
+    struct iso_jackknife_row *row; /* each budget, then each r, then each cell */
+    double max_shift;              /* largest |shift| */
+};
+enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *arena,
+                                  const struct iso_runs *runs, const struct iso_fit *best,
+                                  const struct iso_fit_options *options, struct iso_err *err);
+
+/* With repeated seeds: noise of a run and a lack-of-fit test on ln L. */
+struct iso_pure_error {
+    size_t n_points; /* design points with more than one seed; 0: nothing below is set */
+    size_t df;       /* degrees of freedom of the pure error */
+    double sd;       /* of ln L between seeds */
+    size_t df_lack;
+    double f, p_value; /* lack of fit against pure error */
+};
+void iso_pure_error_run(struct iso_pure_error *out, const struct iso_runs *runs,
+                        const struct iso_fit *fit);
+
+/* Everything about the interval of phi. */
+struct iso_intervals {
+    size_t n_bootstraps;
+    struct iso_bootstrap bootstrap[ISO_N_BLOCKS]; /* the first is over cells */
+    struct iso_profile profile;
+    struct iso_jackknife jackknife;
+    struct iso_pure_error pure;
+    const char *widest; /* "bootstrap over budgets", "profile", ... */
+    double widest_low, widest_high;
+};
+enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *arena,
+                                  const struct iso_runs *runs, const struct iso_fit *best,
+                                  const struct iso_fit_options *options, size_t resamples,
+                                  struct iso_err *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* The table of laws: see law.h. */
+#include "fit/law.h"
+
+#include "base/str.h"
+
+const struct iso_law *const iso_laws[] = {
+    &iso_law_joint,     &iso_law_chinchilla,   &iso_law_parcae,
+    &iso_law_phi_per_r, &iso_law_offset_per_r, NULL,
+};
+
+const struct iso_law *iso_law_find(const char *name)
+{
+    for (size_t i = 0; iso_laws[i]; i++)
+        if (iso_str_eq(iso_laws[i]->name, name))
+            return iso_laws[i];
+    return NULL;
+}
+
+static const char *nth_name(const void *ctx, size_t i)
+{
+    (void)ctx;
+    return iso_laws[i] ? iso_laws[i]->name : NULL;
+}
+
+const char *iso_law_nearest(const char *name)
+{
+    return iso_nearest(name, nth_name, NULL);
+}

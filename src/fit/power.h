@@ -1,0 +1,50 @@
+/* Before a grid is trained: how well would it measure phi?  Simulates the runs under a law with
+ * noise, refits, and looks at the spread. */
+#ifndef ISO_FIT_POWER_H
+#define ISO_FIT_POWER_H
+
+#include "base/json.h"
+#include "base/table.h"
+#include "fit/fit.h"
+
+struct iso_power_options {
+    struct iso_fit_options fit;
+    double A, alpha, B, beta, E, phi; /* the law that is taken for true */
+    double run_noise;                 /* sd of ln L from run to run */
+    double cell_noise;                /* sd of ln L shared by a (budget, r) cell */
+    size_t repetitions;               /* simulated studies */
+};
+struct iso_power_options iso_power_defaults(void);
+
+/* What leaving out one budget or one width (all r) does. */
+struct iso_power_part {
+    const char *what; /* "budget" or "width" */
+    double value;     /* FLOPs, or s / d_model / N: see iso_power.width_column */
+    size_t n_runs;
+    double flops, flops_share;
+    double half_width;    /* of phi without this part */
+    double gain;          /* relative information on phi that this part adds */
+    double gain_per_flop; /* gain / share of FLOPs: above 1 is better than average */
+};
+
+struct iso_power {
+    struct iso_arena arena;
+    size_t n_runs, n_repetitions;
+    double flops;
+    double half_width;        /* expected half-width of the 95 % interval of phi, simulated */
+    double half_width_linear; /* the same from the sandwich formula at the truth */
+    double bias;              /* mean of phi - truth */
+    double smallest_delta; /* smallest change of phi found with probability 80 % at the 5 % level,
+                              for a variant grid of this size that shares the r = 1 runs */
+    double *phi;           /* [n_repetitions], sorted */
+    const char *width_column;
+    size_t n_parts;
+    struct iso_power_part *part;
+};
+enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,
+                              const struct iso_power_options *options, struct iso_err *err);
+void iso_power_release(struct iso_power *power);
+void iso_power_write_page(struct iso_str *out, const struct iso_power *power, bool colour);
+void iso_power_write_json(struct iso_json_out *w, const struct iso_power *power);
+
+#endif

@@ -1,0 +1,196 @@
+/* The table of runs in memory: see runs.h. */
+#include "fit/runs.h"
+
+#include "base/csv.h"
+#include "base/file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double iso_run_params(const struct iso_run *run)
+{
+    return run->n_once + run->n_rec + run->n_inject;
+}
+
+double iso_run_flops_per_token(const struct iso_run *run)
+{
+    return run->budget / run->tokens;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* By budget, r, size, tokens, seed, then as read: equal designs stand together. */
+static int compare_runs(const void *va, const void *vb)
+{
+    const struct iso_run *a = va, *b = vb;
+    const double keys[][2] = {
+        {a->budget, b->budget}, {a->r, b->r},         {iso_run_params(a), iso_run_params(b)},
+        {a->n_once, b->n_once}, {a->n_rec, b->n_rec}, {a->tokens, b->tokens}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    const int by_seed = strcmp(a->seed, b->seed), by_file = strcmp(a->file, b->file);
+    if (by_seed)
+        return by_seed;
+    return by_file ? by_file : (a->line > b->line) - (a->line < b->line);
+}
+
+static bool equal_or_nan(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_numbers(const struct iso_run *a, const struct iso_run *b)
+{
+    return a->budget == b->budget && a->r == b->r && a->n_once == b->n_once &&
+           a->n_rec == b->n_rec && a->n_inject == b->n_inject && a->tokens == b->tokens &&
+           equal_or_nan(a->loss, b->loss) && iso_str_eq(a->seed, b->seed);
+}
+
+static int compare_ids(const void *va, const void *vb)
+{
+    const struct iso_run *const *a = va, *const *b = vb;
+    const int by_id = strcmp((*a)->id, (*b)->id);
+    return by_id ? by_id : (*a > *b) - (*a < *b);
+}
+
+/* One id must mean one run. */
+static enum iso_status check_ids(const struct iso_runs *runs, struct iso_err *err)
+{
+    const struct iso_run **order = iso_alloc(runs->n + 1, sizeof *order);
+    for (size_t i = 0; i < runs->n; i++)
+        order[i] = &runs->at[i];
+    qsort(order, runs->n, sizeof *order, compare_ids);
+    enum iso_status st = ISO_OK;
+    for (size_t i = 1; st == ISO_OK && i < runs->n; i++) {
+        const struct iso_run *a = order[i - 1], *b = order[i];
+        if (*a->id && iso_str_eq(a->id, b->id) && !same_numbers(a, b))
+            st = iso_fail(err, ISO_BAD_INPUT,
+                          "%s:%d: run %s is also at %s:%d with other numbers; give repeats of a "
+                          "design their own run names and seeds",
+                          b->file, b->line, b->id, a->file, a->line);
+    }
+    free(order);
+    return st;
+}
+
+/* Rows that say the same twice move to the list of those left out. */
+static void drop_duplicates(struct iso_runs *runs)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i], *twin = NULL;
+        for (size_t k = kept; k-- > 0 && !twin && runs->at[k].tokens == run->tokens &&
+                              runs->at[k].budget == run->budget;)
+            if (same_numbers(&runs->at[k], run) && iso_str_eq(runs->at[k].id, run->id))
+                twin = &runs->at[k];
+        if (!twin) {
+            runs->at[kept++] = *run;
+            continue;
+        }
+        *ISO_PUSH(runs->left_out, runs->n_left_out, runs->left_out_room) = (struct iso_left_out){
+            *run, iso_arena_printf(&runs->arena, "the same as %s:%d", twin->file, twin->line)};
+    }
+    runs->n = kept;
+}
+
+enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err)
+{
+    for (size_t i = 0; i < runs->n; i++) { /* rows of earlier files lack later files' columns */
+        struct iso_run *run = &runs->at[i];
+        const char **all = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *all);
+        for (size_t k = 0; k < runs->n_extra; k++)
+            all[k] = k < run->n_extra && run->extra[k] ? run->extra[k] : "";
+        run->extra = all;
+        run->n_extra = runs->n_extra;
+    }
+    if (runs->n)
+        qsort(runs->at, runs->n, sizeof *runs->at, compare_runs);
+    enum iso_status st = check_ids(runs, err);
+    if (st == ISO_OK)
+        drop_duplicates(runs);
+    return st;
+}
+
+void iso_runs_release(struct iso_runs *runs)
+{
+    free(runs->at);
+    free(runs->left_out);
+    free(runs->extra_name);
+    iso_arena_release(&runs->arena);
+    *runs = (struct iso_runs){0};
+}
+
+void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,
+                     bool (*keep)(const struct iso_run *run, const void *ctx), const void *ctx)
+{
+    *out = (struct iso_runs){0};
+    for (size_t i = 0; i < from->n; i++)
+        if (keep(&from->at[i], ctx))
+            *ISO_PUSH(out->at, out->n, out->room) = from->at[i];
+    for (size_t i = 0; i < from->n_extra; i++)
+        *ISO_PUSH(out->extra_name, out->n_extra, out->extra_room) = from->extra_name[i];
+}
+
+static size_t distinct(double **out, struct iso_arena *arena, const struct iso_runs *runs,
+                       size_t offset)
+{
+    double *all = iso_arena_alloc(arena, runs->n + 1, sizeof *all);
+    for (size_t i = 0; i < runs->n; i++)
+        memcpy(&all[i], (const char *)&runs->at[i] + offset, sizeof *all);
+    qsort(all, runs->n, sizeof *all, compare_doubles);
+    size_t n = 0;
+    for (size_t i = 0; i < runs->n; i++)
+        if (i == 0 || all[i] != all[n - 1])
+            all[n++] = all[i];
+    *out = all;
+    return n;
+}
+
+size_t iso_runs_budgets(double **out, struct iso_arena *arena, const struct iso_runs *runs)
+{
+    return distinct(out, arena, runs, offsetof(struct iso_run, budget));
+}
+
+size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct iso_runs *runs)
+{
+    return distinct(out, arena, runs, offsetof(struct iso_run, r));
+}
+
+static void put_number(struct iso_str *out, double x)
+{
+    char buf[32];
+    iso_str_putc(out, ',');
+    if (!isnan(x))
+        iso_str_puts(out, iso_format_double(buf, x));
+}
+
+void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
+{
+    iso_str_puts(out, "run,budget,r,n_once,n_rec,n_inject,n_embed,tokens,loss,s,d_model,seed");
+    for (size_t k = 0; k < runs->n_extra; k++) {
+        iso_str_putc(out, ',');
+        iso_csv_put(out, runs->extra_name[k]);
+    }
+    iso_str_putc(out, '\n');
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i];
+        const double numbers[] = {run->budget,  run->r,      run->n_once, run->n_rec, run->n_inject,
+                                  run->n_embed, run->tokens, run->loss,   run->s,     run->d_model};
+        iso_csv_put(out, run->id);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            put_number(out, numbers[k]);
+        iso_str_putc(out, ',');
+        iso_csv_put(out, run->seed);
+        for (size_t k = 0; k < runs->n_extra; k++) {
+            iso_str_putc(out, ',');
+            iso_csv_put(out, run->extra[k]);
+        }
+        iso_str_putc(out, '\n');
+    }
+}

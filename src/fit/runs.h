@@ -1,0 +1,83 @@
+/* The table of runs that every fit starts from: CSV or JSONL, one row per training run.
+ *
+ * Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and n_inject
+ * default to 1, 0, 0.  run, seed, status, s, d_model and n_embed are used when they are there;
+ * every other column is carried along as text.
+ *
+ * A row that cannot be used (diverged, failed, still running, loss missing or not finite) is no
+ * error: it moves to `left_out` with its reason.  A row that makes no sense is an error that
+ * names file, line and column. */
+#ifndef ISO_FIT_RUNS_H
+#define ISO_FIT_RUNS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct iso_run {
+    double budget; /* training FLOPs; runs of equal budget and r form a cell */
+    double r;      /* recurrences, at least 1 */
+    double n_once; /* parameters used once, without injection and embeddings */
+    double n_rec;  /* parameters used r times, without injection */
+    double n_inject;
+    double n_embed; /* NaN when the table does not say */
+    double tokens;
+    double loss;                    /* nats per token; NaN in a table of planned runs */
+    double s, d_model;              /* NaN when the table does not say */
+    const char *id, *seed, *status; /* "" when the table does not say */
+    const char *file;
+    int line;
+    const char **extra; /* [n_extra], "" where missing */
+    size_t n_extra;     /* that of the table */
+};
+
+struct iso_left_out {
+    struct iso_run run;
+    const char *reason;
+};
+
+struct iso_runs {
+    struct iso_arena arena; /* owns every text and array below */
+    struct iso_run *at;     /* [n], sorted by budget, r, size, then as read */
+    size_t n, room;
+    struct iso_left_out *left_out;
+    size_t n_left_out, left_out_room;
+    const char **extra_name; /* columns carried along */
+    size_t n_extra, extra_room;
+};
+
+enum iso_runs_kind {
+    ISO_RUNS_TRAINED, /* rows without a usable loss are left out */
+    ISO_RUNS_PLANNED, /* a plan: losses are not read */
+};
+
+/* Reads the files ("-": standard input) into an empty (zeroed) table.  Release it also after a
+ * failure.  The same run twice with equal numbers counts once; with other numbers it is an
+ * error. */
+enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, size_t n_paths,
+                              enum iso_runs_kind kind, struct iso_err *err);
+/* Adds the rows of one text; `path` names it in messages.  Call iso_runs_finish at the end. */
+enum iso_status iso_runs_add_csv(struct iso_runs *runs, const char *text, size_t len,
+                                 const char *path, enum iso_runs_kind kind, struct iso_err *err);
+enum iso_status iso_runs_add_jsonl(struct iso_runs *runs, const char *text, size_t len,
+                                   const char *path, enum iso_runs_kind kind, struct iso_err *err);
+enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err);
+void iso_runs_release(struct iso_runs *runs);
+
+/* A new table with the rows for which keep() holds; texts stay owned by `from`. */
+void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,
+                     bool (*keep)(const struct iso_run *run, const void *ctx), const void *ctx);
+/* The rows as CSV, all columns, numbers in full precision. */
+void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs);
+
+/* Unique parameters without embeddings: n_once + n_rec + n_inject. */
+double iso_run_params(const struct iso_run *run);
+double iso_run_flops_per_token(const struct iso_run *run);
+/* Distinct budgets or recurrences in rising order; the array lives in `arena`. */
+size_t iso_runs_budgets(double **out, struct iso_arena *arena, const struct iso_runs *runs);
+size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct iso_runs *runs);
+
+#endif

@@ -1,0 +1,57 @@
+/* The whole protocol on one table: what `isodepth fit` prints and `isodepth report` draws. */
+#ifndef ISO_FIT_STUDY_H
+#define ISO_FIT_STUDY_H
+
+#include "fit/derived.h"
+#include "fit/fit.h"
+#include "fit/interval.h"
+#include "fit/robust.h"
+
+#include "base/json.h"
+#include "base/table.h"
+
+struct iso_study_options {
+    struct iso_fit_options fit;
+    size_t resamples; /* 200; 0 leaves intervals out */
+    bool quick;       /* point fit and derived quantities only */
+};
+struct iso_study_options iso_study_defaults(void);
+
+struct iso_study {
+    struct iso_arena arena; /* owns what the results point to */
+    const struct iso_runs *runs;
+    struct iso_study_options options;
+    struct iso_fit fit;
+    bool has_restricted; /* phi = 0 and phi = 1, for laws with a free phi */
+    struct iso_fit phi_0, phi_1;
+    bool has_intervals, has_robust;
+    struct iso_intervals intervals;
+    struct iso_robust robust;
+    struct iso_derived derived;
+    double r;       /* with --by r: the architecture, else NaN */
+    double seconds; /* that it took */
+};
+
+/* `runs` must outlive the study.  Release it also after a failure. */
+enum iso_status iso_study_run(struct iso_study *study, const struct iso_runs *runs,
+                              const struct iso_study_options *options, struct iso_err *err);
+void iso_study_release(struct iso_study *study);
+
+/* The chosen interval of phi: bootstrap over cells (NaN, NaN when there is none). */
+void iso_study_phi_interval(double out[2], const struct iso_study *study);
+
+/* The readable page, in colour or plain. */
+void iso_study_write_page(struct iso_str *out, const struct iso_study *study, bool colour);
+/* An object with the keys of the documentation (docs/fitting.md). */
+void iso_study_write_json(struct iso_json_out *w, const char *key, const struct iso_study *study);
+
+/* The tables of the page, the LaTeX files and the report: row i of a list that ends with a NULL
+ * name.  build() leaves the table empty (n_cell == n_col) when there is nothing to show; the
+ * caller releases it. */
+struct iso_study_table {
+    const char *name, *title;
+    void (*build)(struct iso_table *t, const struct iso_study *study);
+};
+extern const struct iso_study_table iso_study_tables[];
+
+#endif
