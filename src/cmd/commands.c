@@ -2,6 +2,12 @@
 #include "cmd/cmd.h"
 
 const struct iso_cmd *const iso_commands[] = {
+    /* Analysis */
+    &iso_cmd_plan,
     /* About */
-    &iso_cmd_help, &iso_cmd_version, &iso_cmd_man, &iso_cmd_completion, NULL,
+    &iso_cmd_help,
+    &iso_cmd_version,
+    &iso_cmd_man,
+    &iso_cmd_completion,
+    NULL,
 };

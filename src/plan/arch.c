@@ -77,14 +77,24 @@ static enum iso_status check_width(struct iso_arch *a, struct iso_err *err)
     return ISO_OK;
 }
 
-enum iso_status iso_arch_build(struct iso_arch *a, struct iso_err *err)
+enum iso_status iso_arch_build(struct iso_arch *a, const char **key, struct iso_err *err)
 {
-    enum iso_status st = check_layers(a, err);
-    if (st == ISO_OK)
-        st = check_options(a, err);
-    if (st == ISO_OK)
-        st = check_window(a, err);
-    return st == ISO_OK ? check_width(a, err) : st;
+    static const struct {
+        const char *key;
+        enum iso_status (*check)(struct iso_arch *a, struct iso_err *err);
+    } checks[] = {{"depth", check_layers},
+                  {"loop", check_options},
+                  {"bptt", check_window},
+                  {"head", check_width}};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        enum iso_status st = checks[i].check(a, err);
+        if (st == ISO_OK)
+            continue;
+        if (key)
+            *key = checks[i].key;
+        return st;
+    }
+    return ISO_OK;
 }
 
 struct iso_loop_shape iso_arch_loop_shape(const struct iso_arch *a)
@@ -115,17 +125,26 @@ struct iso_account iso_arch_account(const struct iso_arch *a)
     c.flops_forward = 2 * (outside + r * inside) * layer + r * a->loop->flops_iteration(&shape) +
                       a->loop->flops_once(&shape) + 4 * d * T * (outside + r * inside) + 2 * d * V;
 
-    bool looped = a->loop->looped;
-    c.n_once = (looped ? outside : inside) * layer;
-    c.n_rec = looped ? inside * layer : 0;
+    c.n_once = outside * layer;
+    c.n_rec = inside * layer;
+    if (!a->loop->looped) { /* nothing recurs */
+        c.n_once += c.n_rec;
+        c.flops_once += c.flops_recur;
+        c.n_rec = c.flops_recur = 0;
+    }
     c.n_inject = (double)a->loop->n_inject(&shape);
     c.n_embed = 2 * d * V;
     c.n_norm = (2 * (outside + inside) + 3) * d;
-    c.executed = c.n_once + r * c.n_rec + c.n_norm;
+    c.executed = c.n_once + r * (c.n_rec + c.n_inject) + c.n_norm;
     return c;
+}
+
+double iso_account_unique(const struct iso_account *c)
+{
+    return c->n_once + c->n_rec + c->n_inject + c->n_norm;
 }
 
 double iso_account_effective(const struct iso_account *c, int64_t r, double phi)
 {
-    return c->n_once + c->n_inject + pow((double)r, phi) * c->n_rec;
+    return c->n_once + pow((double)r, phi) * c->n_rec;
 }

@@ -31,9 +31,9 @@ struct iso_arch {
     int64_t recur, n_head, vocab_padded;
 };
 
-/* Checks the design and fills in what is derived; an impossible one is refused with the
- * reason. */
-enum iso_status iso_arch_build(struct iso_arch *a, struct iso_err *err);
+/* Checks the design and fills in what is derived; an impossible one is refused with the reason,
+ * and `*key` (when key is not NULL) names the setting to change. */
+enum iso_status iso_arch_build(struct iso_arch *a, const char **key, struct iso_err *err);
 
 struct iso_loop_shape iso_arch_loop_shape(const struct iso_arch *a);
 
@@ -41,7 +41,7 @@ struct iso_account {
     double n_once, n_rec, n_inject; /* unique parameters of the law */
     double n_embed;                 /* wte and lm_head */
     double n_norm;                  /* norm scales */
-    double executed;                /* N_once + r N_rec + norm scales: the transfer's reference */
+    double executed; /* N_once + r (N_rec + injection) + norm scales: for the transfer */
     /* Training FLOPs per token, by part. */
     double flops_once, flops_recur, flops_inject, flops_attention, flops_head;
     double flops;         /* their sum: training */
@@ -50,7 +50,10 @@ struct iso_account {
 
 struct iso_account iso_arch_account(const struct iso_arch *a);
 
-/* Parameters of the law counted with exponent phi: N_once + n_inject + r^phi N_rec. */
+/* Unique parameters outside the embeddings, norm scales included: the N of the paper's table of
+ * its grid. */
+double iso_account_unique(const struct iso_account *c);
+/* N_once + r^phi N_rec, without the injection as in the paper's appendix on equivalent sizes. */
 double iso_account_effective(const struct iso_account *c, int64_t r, double phi);
 
 #endif

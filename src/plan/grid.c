@@ -1,0 +1,227 @@
+/* From a grid to its runs: see grid.h. */
+#include "plan/grid.h"
+
+#include "base/rng.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The narrowest rule that covers (budget, r); NULL when none does. */
+static const struct iso_numbers *widths_for(const struct iso_grid *grid, double budget, int64_t r)
+{
+    const struct iso_numbers *best = NULL;
+    int best_rank = -1;
+    for (size_t i = 0; i < grid->widths.n; i++) {
+        const struct iso_width_rule *rule = &grid->widths.rule[i];
+        if ((rule->budget != 0 && rule->budget != budget) || (rule->r != 0 && rule->r != r))
+            continue;
+        int rank = 2 * (rule->budget != 0) + (rule->r != 0);
+        if (rank > best_rank) {
+            best = &rule->s;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+/* Everything that changes what a run computes, in one line of text; its hash ends the id. */
+static void make_id(struct iso_run *run)
+{
+    const struct iso_arch *a = &run->arch;
+    struct iso_str text = {0};
+    char budget[32];
+    iso_str_printf(&text, "%s", a->loop->name);
+    for (int i = 0; i < ISO_LOOP_OPTIONS; i++)
+        iso_str_printf(&text, " %" PRId64, a->loop_opt[i]);
+    iso_str_printf(&text, " r%" PRId64 " k%" PRId64 " l%" PRId64 "/%" PRId64 "/%" PRId64, a->r,
+                   a->bptt, a->prelude, a->recur, a->coda);
+    iso_str_printf(&text, " d%" PRId64 " h%" PRId64 " T%" PRId64 " V%" PRId64, a->d_model, a->head,
+                   a->seq_len, a->vocab);
+    iso_str_printf(&text, " B%" PRId64 " n%" PRId64 " seed%" PRId64, run->batch_tokens, run->steps,
+                   run->seed);
+    iso_str_printf(&text, " %.9g %.9g %.9g %.9g %.9g", run->rates.matrix, run->rates.embed,
+                   run->rates.head, run->rates.norm, run->rates.scalar);
+    uint64_t hash = iso_mix64(iso_hash64(text.text, text.len));
+    snprintf(budget, sizeof budget, "%.3g", run->budget);
+    char *plus = strchr(budget, '+');
+    if (plus)
+        memmove(plus, plus + 1, strlen(plus));
+    snprintf(run->id, sizeof run->id, "r%" PRId64 "-d%" PRId64 "-%.12s-%08" PRIx32, a->r,
+             a->d_model, budget, (uint32_t)hash);
+    iso_str_release(&text);
+}
+
+enum iso_status iso_grid_arch(struct iso_arch *a, const struct iso_grid *grid, int64_t r, double s,
+                              const char **key, struct iso_err *err)
+{
+    double width = (double)grid->width_unit * s;
+    *key = "widths";
+    *a = (struct iso_arch){
+        .loop = grid->loop.ops,
+        .r = r,
+        .depth = grid->depth,
+        .prelude = grid->prelude,
+        .coda = grid->coda,
+        .bptt = grid->bptt,
+        .d_model = (int64_t)llround(width),
+        .head = grid->head,
+        .seq_len = grid->seq_len,
+        .vocab = grid->vocab,
+    };
+    for (int i = 0; i < ISO_LOOP_OPTIONS; i++)
+        a->loop_opt[i] = grid->loop.opt[i];
+    if (fabs(width - (double)a->d_model) > 1e-9 * width)
+        return iso_fail(err, ISO_BAD_INPUT, "s = %g gives the width %g, not a whole number", s,
+                        width);
+    return iso_arch_build(a, key, err);
+}
+
+enum iso_status iso_grid_run(struct iso_run *run, const struct iso_grid *grid, double budget,
+                             int64_t r, double s, int64_t seed, const char **key,
+                             struct iso_err *err)
+{
+    *run = (struct iso_run){
+        .budget = budget, .s = s, .batch_tokens = grid->batch_tokens, .seed = seed};
+    enum iso_status st = iso_grid_arch(&run->arch, grid, r, s, key, err);
+    if (st != ISO_OK)
+        return st;
+    *key = "batch_tokens";
+    if (grid->batch_tokens % grid->seq_len != 0)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "batch of %" PRId64 " tokens is not a multiple of seq_len %" PRId64,
+                        grid->batch_tokens, grid->seq_len);
+    run->account = iso_arch_account(&run->arch);
+    *key = "budgets";
+    double steps = budget / run->account.flops / (double)grid->batch_tokens;
+    if (steps < 0.5)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "budget %g is too small for one step: a batch of %" PRId64
+                        " tokens costs %.3g FLOPs at r = %" PRId64 ", width %" PRId64,
+                        budget, grid->batch_tokens, run->account.flops * (double)grid->batch_tokens,
+                        r, run->arch.d_model);
+    if (steps > 1e12)
+        return iso_fail(err, ISO_BAD_INPUT, "budget %g means more than 1e12 steps", budget);
+    run->steps = llround(steps);
+    run->tokens = run->steps * run->batch_tokens;
+    *key = "transfer";
+    st = iso_rates_transfer(&run->rates, &grid->rates, &grid->transfer, &run->arch,
+                            (double)run->batch_tokens, (double)run->tokens, err);
+    if (st == ISO_OK)
+        make_id(run);
+    return st;
+}
+
+/* "file:line: key: reason" for a run that cannot be planned. */
+static enum iso_status refuse(const struct iso_grid *grid, const char *key, enum iso_status st,
+                              struct iso_err *err)
+{
+    const struct iso_yaml *node = grid->document ? iso_yaml_get(grid->document, key) : NULL;
+    if (node)
+        return iso_fail_in(err, st, "%s:%d: %s", grid->path, node->key_line, key);
+    return iso_fail_in(err, st, "%s: %s", grid->path, key);
+}
+
+struct planner {
+    const struct iso_grid *grid;
+    struct iso_run *runs;
+    size_t n, room;
+    struct iso_err *err;
+};
+
+static enum iso_status plan_cell(struct planner *p, double budget, int64_t r)
+{
+    const struct iso_grid *grid = p->grid;
+    const struct iso_numbers *widths = widths_for(grid, budget, r);
+    if (!widths) {
+        iso_fail(p->err, ISO_BAD_INPUT, "no widths for budget %g and r = %" PRId64, budget, r);
+        return refuse(grid, "widths", ISO_BAD_INPUT, p->err);
+    }
+    for (size_t i = 0; i < widths->n; i++) {
+        for (size_t k = 0; k < grid->seeds.n; k++) {
+            const char *key;
+            struct iso_run *run = ISO_PUSH(p->runs, p->n, p->room);
+            enum iso_status st = iso_grid_run(run, grid, budget, r, widths->at[i],
+                                              (int64_t)grid->seeds.at[k], &key, p->err);
+            if (st != ISO_OK)
+                return refuse(grid, key, st, p->err);
+        }
+    }
+    return ISO_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct iso_run *const *x = a, *const *y = b;
+    return strcmp((*x)->id, (*y)->id);
+}
+
+static enum iso_status check_unique(const struct planner *p)
+{
+    const struct iso_run **order = ISO_NEW_N(const struct iso_run *, p->n);
+    for (size_t i = 0; i < p->n; i++)
+        order[i] = &p->runs[i];
+    qsort(order, p->n, sizeof *order, by_id);
+    enum iso_status st = ISO_OK;
+    for (size_t i = 1; st == ISO_OK && i < p->n; i++) {
+        if (!iso_str_eq(order[i - 1]->id, order[i]->id))
+            continue;
+        iso_fail(p->err, ISO_BAD_INPUT,
+                 "run %s is planned twice: budget %g, r = %" PRId64 ", s = %g", order[i]->id,
+                 order[i]->budget, order[i]->arch.r, order[i]->s);
+        st = refuse(p->grid, "widths", ISO_BAD_INPUT, p->err);
+    }
+    free(order);
+    return st;
+}
+
+enum iso_status iso_grid_plan(struct iso_run **runs, size_t *n, const struct iso_grid *grid,
+                              struct iso_arena *arena, struct iso_err *err)
+{
+    struct planner p = {.grid = grid, .err = err};
+    enum iso_status st = ISO_OK;
+    for (size_t b = 0; st == ISO_OK && b < grid->budgets.n; b++)
+        for (size_t k = 0; st == ISO_OK && k < grid->r.n; k++)
+            st = plan_cell(&p, grid->budgets.at[b], (int64_t)grid->r.at[k]);
+    if (st == ISO_OK)
+        st = check_unique(&p);
+    if (st == ISO_OK) {
+        *n = p.n;
+        *runs = ISO_ARENA_NEW_N(arena, struct iso_run, p.n);
+        memcpy(*runs, p.runs, p.n * sizeof *p.runs);
+    }
+    free(p.runs);
+    return st;
+}
+
+void iso_runs_table(struct iso_table *t, const struct iso_run *runs, size_t n)
+{
+    iso_table_init(t, "run|budget|s|r|loop|bptt|d_model|n_head|n_prelude|n_recur|n_coda|n_once|"
+                      "n_rec|n_inject|n_embed|flops_per_token|tokens|steps|batch_tokens|lr_matrix|"
+                      "lr_embed|lr_head|lr_norm|seed");
+    for (size_t i = 0; i < n; i++) {
+        const struct iso_run *run = &runs[i];
+        const struct iso_arch *a = &run->arch;
+        const struct iso_account *c = &run->account;
+        const double numbers[] = {(double)a->bptt,    (double)a->d_model,
+                                  (double)a->n_head,  (double)a->prelude,
+                                  (double)a->recur,   (double)a->coda,
+                                  c->n_once,          c->n_rec,
+                                  c->n_inject,        c->n_embed,
+                                  c->flops,           (double)run->tokens,
+                                  (double)run->steps, (double)run->batch_tokens,
+                                  run->rates.matrix,  run->rates.embed,
+                                  run->rates.head,    run->rates.norm,
+                                  (double)run->seed};
+        char buf[32];
+        iso_table_put(t, run->id);
+        iso_table_put(t, iso_format_double(buf, run->budget));
+        iso_table_put(t, iso_format_double(buf, run->s));
+        iso_table_putf(t, "%" PRId64, a->r);
+        iso_table_put(t, a->loop->name);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            iso_table_put(t, iso_format_double(buf, numbers[k]));
+    }
+}

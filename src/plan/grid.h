@@ -1,0 +1,80 @@
+/* A grid file and the list of runs that it plans.
+ *
+ * A grid names budgets, recurrence counts and widths; every other setting has the paper's value
+ * unless it says otherwise.  A run's id is made from the settings that define the run, so the
+ * same run has the same id in every grid. */
+#ifndef ISO_PLAN_GRID_H
+#define ISO_PLAN_GRID_H
+
+#include "base/mem.h"
+#include "base/settings.h"
+#include "base/table.h"
+#include "plan/arch.h"
+#include "plan/rates.h"
+
+/* The loop mechanism with its options: `loop: hyper` or `loop: {name: hyper, lanes: 4}`. */
+struct iso_loop_choice {
+    const struct iso_loop_ops *ops;
+    int64_t opt[ISO_LOOP_OPTIONS];
+};
+
+/* Widths for one budget and r; 0 stands for "every one". */
+struct iso_width_rule {
+    double budget;
+    int64_t r;
+    struct iso_numbers s;
+};
+
+struct iso_widths {
+    struct iso_width_rule *rule; /* in the arena; later rules of a kind do not exist: unique */
+    size_t n;
+};
+
+struct iso_grid {
+    const char *path; /* for messages */
+    const char *name;
+    struct iso_numbers budgets, r, seeds;
+    struct iso_widths widths; /* in units of width_unit */
+    int64_t width_unit;       /* d = width_unit · s */
+    int64_t depth, prelude, coda, head, seq_len, vocab;
+    struct iso_loop_choice loop;
+    int64_t bptt;
+    int64_t batch_tokens;
+    struct iso_rates rates;
+    struct iso_transfer transfer;
+    const char *data;                /* packed data directory; NULL when not given */
+    const struct iso_yaml *document; /* to find the line of a key */
+};
+
+struct iso_run {
+    char id[64];
+    struct iso_arch arch;
+    struct iso_account account;
+    struct iso_rates rates;
+    double budget, s;
+    int64_t tokens; /* steps x batch: what is trained */
+    int64_t steps, batch_tokens, seed;
+};
+
+extern const struct iso_key iso_grid_keys[];
+
+/* A grid with the paper's settings and no budgets, r or widths. */
+void iso_grid_init(struct iso_grid *grid);
+enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, const char *path,
+                              struct iso_err *err);
+/* The runs, ordered by budget, r, s, seed as listed; in the arena. */
+enum iso_status iso_grid_plan(struct iso_run **runs, size_t *n, const struct iso_grid *grid,
+                              struct iso_arena *arena, struct iso_err *err);
+/* The grid's architecture at this r and width.  When it is impossible, `*key` names the setting
+ * to change. */
+enum iso_status iso_grid_arch(struct iso_arch *a, const struct iso_grid *grid, int64_t r, double s,
+                              const char **key, struct iso_err *err);
+/* One run of the grid's settings at this budget, r and width. */
+enum iso_status iso_grid_run(struct iso_run *run, const struct iso_grid *grid, double budget,
+                             int64_t r, double s, int64_t seed, const char **key,
+                             struct iso_err *err);
+
+/* The table of runs with every column, in the order that `fit` and others read. */
+void iso_runs_table(struct iso_table *t, const struct iso_run *runs, size_t n);
+
+#endif

@@ -1,0 +1,273 @@
+/* Grid files: the table of their keys, and the settings that are more than one value. */
+#include "plan/grid.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char *nth_loop(const void *ctx, size_t i)
+{
+    (void)ctx;
+    return iso_loops[i] ? iso_loops[i]->name : NULL;
+}
+
+static enum iso_status read_loop_name(struct iso_settings *s, struct iso_loop_choice *choice,
+                                      const struct iso_yaml *node)
+{
+    if (node->kind != ISO_YAML_SCALAR)
+        return iso_settings_fail(s, node, "loop", "expected the name of a mechanism, found %s",
+                                 iso_yaml_describe(s->arena, node));
+    choice->ops = iso_loop_find(node->text);
+    if (!choice->ops) {
+        const char *near = iso_nearest(node->text, nth_loop, NULL);
+        return iso_settings_fail(s, node, "loop", "unknown mechanism %s%s%s%s",
+                                 iso_yaml_describe(s->arena, node), near ? ". Did you mean " : "",
+                                 near ? near : "; isodepth help plan lists them", near ? "?" : "");
+    }
+    for (int i = 0; i < ISO_LOOP_OPTIONS; i++)
+        choice->opt[i] = choice->ops->option[i].otherwise;
+    return ISO_OK;
+}
+
+static enum iso_status read_loop_option(struct iso_settings *s, struct iso_loop_choice *choice,
+                                        const struct iso_yaml *node)
+{
+    for (int i = 0; i < ISO_LOOP_OPTIONS; i++) {
+        const struct iso_loop_option *o = &choice->ops->option[i];
+        if (!o->name || !iso_str_eq(o->name, node->key))
+            continue;
+        if (node->kind != ISO_YAML_SCALAR || !iso_parse_int(node->text, &choice->opt[i]))
+            return iso_settings_fail(s, node, "loop", "%s: expected a whole number, found %s",
+                                     node->key, iso_yaml_describe(s->arena, node));
+        return ISO_OK;
+    }
+    return iso_settings_fail(s, node, "loop", "mechanism %s has no option %s", choice->ops->name,
+                             node->key);
+}
+
+static enum iso_status read_loop(struct iso_settings *s, void *field, const struct iso_yaml *node)
+{
+    struct iso_loop_choice *choice = field;
+    if (node->kind != ISO_YAML_MAP)
+        return read_loop_name(s, choice, node);
+    const struct iso_yaml *name = iso_yaml_get(node, "name");
+    if (!name)
+        return iso_settings_fail(s, node, "loop", "name is missing: {name: hyper, lanes: 2}");
+    enum iso_status st = read_loop_name(s, choice, name);
+    for (const struct iso_yaml *m = node->child; st == ISO_OK && m; m = m->next)
+        if (m != name)
+            st = read_loop_option(s, choice, m);
+    return st;
+}
+
+static void write_loop(struct iso_str *out, const void *field)
+{
+    const struct iso_loop_choice *choice = field;
+    iso_str_printf(out, "{name: %s", choice->ops->name);
+    for (int i = 0; i < ISO_LOOP_OPTIONS; i++)
+        if (choice->ops->option[i].name)
+            iso_str_printf(out, ", %s: %" PRId64, choice->ops->option[i].name, choice->opt[i]);
+    iso_str_putc(out, '}');
+}
+
+static enum iso_status read_bptt(struct iso_settings *s, void *field, const struct iso_yaml *node)
+{
+    int64_t *bptt = field;
+    if (node->kind == ISO_YAML_SCALAR) {
+        if (iso_str_eq(node->text, "full"))
+            return *bptt = ISO_BPTT_FULL, ISO_OK;
+        if (iso_str_eq(node->text, "half"))
+            return *bptt = ISO_BPTT_HALF, ISO_OK;
+        if (iso_parse_int(node->text, bptt) && *bptt >= 1)
+            return ISO_OK;
+    }
+    return iso_settings_fail(s, node, "bptt", "expected full, half or a number from 1, found %s",
+                             iso_yaml_describe(s->arena, node));
+}
+
+static void write_bptt(struct iso_str *out, const void *field)
+{
+    int64_t bptt = *(const int64_t *)field;
+    if (bptt > 0)
+        iso_str_printf(out, "%" PRId64, bptt);
+    else
+        iso_str_puts(out, bptt == ISO_BPTT_FULL ? "full" : "half");
+}
+
+static enum iso_status read_width_list(struct iso_settings *s, struct iso_width_rule *rule,
+                                       const struct iso_yaml *node)
+{
+    bool list = node->kind == ISO_YAML_LIST;
+    if (node->kind == ISO_YAML_MAP || (list && node->n == 0))
+        return iso_settings_fail(s, node, "widths", "expected a list of widths, found %s",
+                                 node->n ? "a mapping" : "an empty list");
+    const struct iso_yaml *item = list ? node->child : node;
+    rule->s.n = list ? node->n : 1;
+    rule->s.at = ISO_ARENA_NEW_N(s->arena, double, rule->s.n);
+    for (size_t i = 0; i < rule->s.n; i++, item = item->next) {
+        enum iso_status st = iso_settings_number(s, &rule->s.at[i], item, "widths", 1e-3, 1e6);
+        if (st != ISO_OK)
+            return st;
+    }
+    return ISO_OK;
+}
+
+/* A map's key as a number: a budget, or a recurrence count. */
+static enum iso_status key_number(struct iso_settings *s, double *x, const struct iso_yaml *node,
+                                  const char *what)
+{
+    if (iso_parse_double(node->key, x) && *x > 0)
+        return ISO_OK;
+    return iso_settings_fail(s, node, "widths", "\"%.40s\" is not a %s", node->key, what);
+}
+
+static struct iso_width_rule *add_rule(struct iso_settings *s, struct iso_widths *w, double budget)
+{
+    struct iso_width_rule *grown = ISO_ARENA_NEW_N(s->arena, struct iso_width_rule, w->n + 1);
+    for (size_t i = 0; i < w->n; i++)
+        grown[i] = w->rule[i];
+    w->rule = grown;
+    grown[w->n].budget = budget;
+    return &grown[w->n++];
+}
+
+/* The widths of one budget: a list for every r, or a list per r. */
+static enum iso_status read_budget_widths(struct iso_settings *s, struct iso_widths *w,
+                                          double budget, const struct iso_yaml *node)
+{
+    if (node->kind != ISO_YAML_MAP)
+        return read_width_list(s, add_rule(s, w, budget), node);
+    for (const struct iso_yaml *m = node->child; m; m = m->next) {
+        double r;
+        enum iso_status st = key_number(s, &r, m, "recurrence count");
+        if (st != ISO_OK)
+            return st;
+        struct iso_width_rule *rule = add_rule(s, w, budget);
+        rule->r = (int64_t)r;
+        if ((st = read_width_list(s, rule, m)) != ISO_OK)
+            return st;
+    }
+    return ISO_OK;
+}
+
+static enum iso_status read_widths(struct iso_settings *s, void *field, const struct iso_yaml *node)
+{
+    struct iso_widths *w = field;
+    *w = (struct iso_widths){0};
+    if (node->kind != ISO_YAML_MAP)
+        return read_width_list(s, add_rule(s, w, 0), node);
+    for (const struct iso_yaml *m = node->child; m; m = m->next) {
+        double budget;
+        enum iso_status st = key_number(s, &budget, m, "budget in FLOPs");
+        if (st == ISO_OK)
+            st = read_budget_widths(s, w, budget, m);
+        if (st != ISO_OK)
+            return st;
+    }
+    return ISO_OK;
+}
+
+#define FIELD(type, field) .name = #field, .offset = offsetof(struct iso_grid, field), .kind = type
+const struct iso_key iso_grid_keys[] = {
+    {FIELD(ISO_KEY_STRING, name), .help = "what reports call this grid"},
+    {FIELD(ISO_KEY_NUMBERS, budgets), .min = 1, .max = 1e30, .required = true,
+     .help = "training budgets in FLOPs"},
+    {FIELD(ISO_KEY_NUMBERS, r), .min = 1, .max = 1e4, .required = true,
+     .help = "recurrence counts"},
+    {FIELD(ISO_KEY_CUSTOM, widths), .read = read_widths, .required = true,
+     .help = "widths s: one list, or one per budget, or one per budget and r"},
+    {FIELD(ISO_KEY_INT, width_unit), .min = 1, .max = 1e5, .help = "model width per unit of s"},
+    {FIELD(ISO_KEY_INT, depth), .min = 1, .max = 1e4, .help = "effective layers"},
+    {FIELD(ISO_KEY_INT, prelude), .min = 0, .max = 1e4, .help = "unshared layers before the loop"},
+    {FIELD(ISO_KEY_INT, coda), .min = 0, .max = 1e4, .help = "unshared layers after the loop"},
+    {FIELD(ISO_KEY_INT, head), .min = 2, .max = 1024, .help = "attention head size"},
+    {FIELD(ISO_KEY_INT, seq_len), .min = 1, .max = 1 << 20, .help = "tokens in a sequence"},
+    {FIELD(ISO_KEY_INT, vocab), .min = 2, .max = 1 << 24, .help = "tokens in the vocabulary"},
+    {FIELD(ISO_KEY_CUSTOM, loop), .read = read_loop, .write = write_loop,
+     .help = "loop mechanism, with its options"},
+    {FIELD(ISO_KEY_CUSTOM, bptt), .read = read_bptt, .write = write_bptt,
+     .help = "iterations that are trained through: full, half (r/2 rounded up) or a number"},
+    {FIELD(ISO_KEY_INT, batch_tokens), .min = 1, .max = 1e12, .help = "tokens per step"},
+    {FIELD(ISO_KEY_MAP, rates), .keys = iso_rates_keys, .help = "base learning rates"},
+    {FIELD(ISO_KEY_MAP, transfer), .keys = iso_transfer_keys,
+     .help = "reference and exponents of the rates' transfer"},
+    {FIELD(ISO_KEY_NUMBERS, seeds), .min = 0, .max = 1e9, .help = "one run per seed"},
+    {FIELD(ISO_KEY_STRING, data), .help = "packed data directory"},
+    {0},
+};
+
+void iso_grid_init(struct iso_grid *grid)
+{
+    static double first_seed[] = {1};
+    *grid = (struct iso_grid){
+        .path = "grid",
+        .name = "grid",
+        .seeds = {first_seed, 1},
+        .width_unit = 64,
+        .depth = 20,
+        .prelude = 2,
+        .coda = 2,
+        .head = 128,
+        .seq_len = 2048,
+        .vocab = 32008,
+        .loop = {.ops = &iso_loop_linear},
+        .bptt = ISO_BPTT_FULL,
+        .batch_tokens = 262144,
+        .rates = iso_rates_paper,
+        .transfer = iso_transfer_paper,
+    };
+}
+
+static enum iso_status check_whole(struct iso_settings *s, const struct iso_grid *grid,
+                                   const struct iso_numbers *list, const char *key)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        char text[32];
+        iso_format_double(text, list->at[i]);
+        if (list->at[i] != floor(list->at[i]))
+            return iso_settings_fail(s, iso_yaml_get(grid->document, key), key,
+                                     "expected whole numbers, found %s", text);
+        for (size_t j = 0; j < i; j++)
+            if (list->at[i] == list->at[j])
+                return iso_settings_fail(s, iso_yaml_get(grid->document, key), key,
+                                         "%s is there twice", text);
+    }
+    return ISO_OK;
+}
+
+/* A rule for a budget or an r that the grid does not have is a slip of the pen. */
+static enum iso_status check_rules(struct iso_settings *s, const struct iso_grid *grid)
+{
+    for (size_t i = 0; i < grid->widths.n; i++) {
+        const struct iso_width_rule *rule = &grid->widths.rule[i];
+        bool budget_known = rule->budget == 0, r_known = rule->r == 0;
+        for (size_t b = 0; b < grid->budgets.n; b++)
+            budget_known |= rule->budget == grid->budgets.at[b];
+        for (size_t k = 0; k < grid->r.n; k++)
+            r_known |= (double)rule->r == grid->r.at[k];
+        char text[32];
+        if (!budget_known)
+            return iso_settings_fail(s, iso_yaml_get(grid->document, "widths"), "widths",
+                                     "budget %s is not in budgets",
+                                     iso_format_double(text, rule->budget));
+        if (!r_known)
+            return iso_settings_fail(s, iso_yaml_get(grid->document, "widths"), "widths",
+                                     "r = %" PRId64 " is not in r", rule->r);
+    }
+    return ISO_OK;
+}
+
+enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, const char *path,
+                              struct iso_err *err)
+{
+    struct iso_settings s = {arena, path, err};
+    iso_grid_init(grid);
+    grid->path = iso_arena_strdup(arena, path);
+    enum iso_status st = iso_yaml_read(&grid->document, arena, path, err);
+    if (st == ISO_OK)
+        st = iso_settings_read(&s, grid, iso_grid_keys, grid->document);
+    if (st == ISO_OK)
+        st = check_whole(&s, grid, &grid->r, "r");
+    if (st == ISO_OK)
+        st = check_whole(&s, grid, &grid->seeds, "seeds");
+    return st == ISO_OK ? check_rules(&s, grid) : st;
+}

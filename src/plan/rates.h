@@ -1,0 +1,38 @@
+/* Learning rates and their transfer over width, batch and training horizon (HyperP and muP):
+ *
+ *     matrix rate  = base · (B/B_ref)^b · (D/D_ref)^t
+ *     other rates  = base · (B/B_ref)^b · (d/d_ref)^w
+ *
+ * with b = 0.558, t = −0.32, w = −0.5.  D_ref = tokens_per_param x the executed parameters of a
+ * reference model of width d_ref: the plain stack for r = 1, the linear loop with looped_r
+ * iterations for every looped model. */
+#ifndef ISO_PLAN_RATES_H
+#define ISO_PLAN_RATES_H
+
+#include "base/settings.h"
+#include "plan/arch.h"
+
+struct iso_rates {
+    double matrix, embed, head, norm, scalar;
+};
+
+struct iso_transfer {
+    int64_t width, batch_tokens, looped_r;
+    double tokens_per_param;
+    double batch_exponent, data_exponent, width_exponent;
+};
+
+extern const struct iso_key iso_rates_keys[], iso_transfer_keys[];
+extern const struct iso_rates iso_rates_paper;       /* the paper's base rates */
+extern const struct iso_transfer iso_transfer_paper; /* and its reference */
+
+/* D_ref for a model like `a`; fails when the reference itself is impossible (its r does not
+ * divide the depth, its width is no multiple of the head). */
+enum iso_status iso_transfer_tokens(double *tokens, const struct iso_transfer *t,
+                                    const struct iso_arch *a, struct iso_err *err);
+/* The rates of a run of `tokens` tokens in batches of `batch`. */
+enum iso_status iso_rates_transfer(struct iso_rates *out, const struct iso_rates *base,
+                                   const struct iso_transfer *t, const struct iso_arch *a,
+                                   double batch, double tokens, struct iso_err *err);
+
+#endif

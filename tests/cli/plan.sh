@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# isodepth plan from the outside: columns, totals, JSON, shapes, and 30 broken grids.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+iso=$(realpath "$B/isodepth")
+fail() { echo "FAILED: $*"; exit 1; }
+
+# The table of the paper's grid: 116 rows under the promised header.
+"$iso" plan grids/paper.yaml --csv > "$tmp/paper.csv" || fail "plan --csv"
+[ "$(wc -l < "$tmp/paper.csv")" = 117 ] || fail "116 rows and a header"
+want="run,budget,s,r,loop,bptt,d_model,n_head,n_prelude,n_recur,n_coda,n_once,n_rec,n_inject,\
+n_embed,flops_per_token,tokens,steps,batch_tokens,lr_matrix,lr_embed,lr_head,lr_norm,seed"
+[ "$(head -n 1 "$tmp/paper.csv")" = "$want" ] || fail "header"
+[ "$(cut -d, -f1 "$tmp/paper.csv" | sort | uniq -d)" = "" ] || fail "ids are unique"
+"$iso" plan grids/paper.yaml --json | python3 -c '
+import json, sys
+p = json.load(sys.stdin)
+assert p["n_runs"] == 116 == len(p["runs"]) and p["runs"][0]["d_model"] == 384, p["n_runs"]
+' || fail "plan --json"
+"$iso" plan grids/paper.yaml --tflops 100 | tail -n 1 | grep -q '^116 runs, .* hours at 100 TFLOP/s$' ||
+    fail "totals"
+for g in grids/*.yaml; do "$iso" plan "$g" >/dev/null || fail "$g"; done
+"$iso" plan grids/paper.yaml --set r=[1,4] --set budgets=[1e18] --set widths=[10] --csv |
+    wc -l | grep -qx 3 || fail "--set"
+
+# One shape.
+"$iso" plan --shape r=4,s=10 > "$tmp/shape" || fail "--shape"
+grep -q '408M' "$tmp/shape" && grep -q '578M' "$tmp/shape" || fail "equivalent sizes"
+"$iso" plan --shape 'r=2,s=10,loop={name: hyper, lanes: 4}' | grep -q 'inject: hyper' || fail "hyper"
+
+# Broken grids: NAME, the text, the message after the file's name.
+good='budgets: [1e18]
+r: [1, 4]
+widths: [10]'
+cases=0
+broken() {
+    printf '%s\n' "$1" > "$tmp/g.yaml"
+    got=$(cd "$tmp" && "$iso" plan g.yaml 2>&1 >/dev/null)
+    code=$?
+    cases=$((cases + 1))
+    [ "$code" = 1 ] || fail "exit $code for: $1"
+    [ "$got" = "isodepth: $2" ] || fail "message
+  got:  $got
+  want: isodepth: $2"
+}
+broken '' 'g.yaml: key budgets is missing (training budgets in FLOPs)'
+broken 'budgets: [1e18]' 'g.yaml: key r is missing (recurrence counts)'
+broken 'budgets: [1e18]
+r: 4' 'g.yaml: key widths is missing (widths s: one list, or one per budget, or one per budget and r)'
+broken "$good
+dpeth: 20" 'g.yaml:4: unknown key dpeth. Did you mean depth?'
+broken "$good
+depth: twenty" 'g.yaml:4: depth: expected a whole number, found "twenty"'
+broken "$good
+depth: 20.5" 'g.yaml:4: depth: expected a whole number, found "20.5"'
+broken "$good
+depth: 0" 'g.yaml:4: depth: must be between 1 and 10000, found "0"'
+broken "$good
+depth: 21" 'g.yaml:4: depth: r = 4 does not divide the 17 layers between prelude and coda (depth 21 - prelude 2 - coda 2)'
+broken "$good
+prelude: 18" 'g.yaml: depth: depth 20 leaves 0 layers between prelude 18 and coda 2, too few for r = 4'
+broken "$good
+head: 48" 'g.yaml:4: head: width 640 is not a multiple of the head size 48'
+broken "$good
+head: 5" 'g.yaml:4: head: head size 5 is odd; rotary positions need pairs'
+broken "$good
+loop: hyper
+bptt: half" 'g.yaml:5: bptt: loop hyper needs full backpropagation (bptt: full): with window 2 of r = 4 the early iterations'"'"' own scalars would get no gradient'
+broken "$good
+loop: hypr" 'g.yaml:4: loop: unknown mechanism "hypr". Did you mean hyper?'
+broken "$good
+loop: {lanes: 2}" 'g.yaml:4: loop: name is missing: {name: hyper, lanes: 2}'
+broken "$good
+loop: {name: hyper, lanes: 1}" 'g.yaml:4: loop: loop hyper: lanes must be at least 2, got 1'
+broken "$good
+loop: {name: linear, lanes: 2}" 'g.yaml:4: loop: mechanism linear has no option lanes'
+broken "$good
+loop: none" 'g.yaml: depth: loop none has one iteration, but r is 4'
+broken "$good
+bptt: some" 'g.yaml:4: bptt: expected full, half or a number from 1, found "some"'
+broken "$good
+bptt: 5" 'g.yaml:4: bptt: bptt window 5 is longer than r = 4'
+broken 'budgets: [1e10]
+r: [1]
+widths: [10]' 'g.yaml:1: budgets: budget 1e+10 is too small for one step: a batch of 262144 tokens costs 2.69e+14 FLOPs at r = 1, width 640'
+twice=$(awk -F, '$2 == "1e+18" && $3 == 10 && $4 == 1 { print $1 }' "$tmp/paper.csv")
+broken 'budgets: [1e18, 1e18]
+r: [1]
+widths: [10]' 'g.yaml:3: widths: run '"$twice"' is planned twice: budget 1e+18, r = 1, s = 10'
+broken 'budgets: [1e18]
+r: [1, 1]
+widths: [10]' 'g.yaml:2: r: 1 is there twice'
+broken 'budgets: [1e18]
+r: [1.5]
+widths: [10]' 'g.yaml:2: r: expected whole numbers, found 1.5'
+broken 'budgets: [1e18]
+r: [1]
+widths: {2e18: [10]}' 'g.yaml:3: widths: budget 2e+18 is not in budgets'
+broken 'budgets: [1e18]
+r: [1]
+widths: {1e18: {2: [10]}}' 'g.yaml:3: widths: r = 2 is not in r'
+broken 'budgets: [1e18, 2e18]
+r: [1]
+widths: {1e18: [10]}' 'g.yaml:3: widths: no widths for budget 2e+18 and r = 1'
+broken 'budgets: [1e18]
+r: [1]
+widths: {big: [10]}' 'g.yaml:3: widths: "big" is not a budget in FLOPs'
+broken 'budgets: []
+r: [1]
+widths: [10]' 'g.yaml:1: budgets: the list is empty'
+broken 'budgets: [-1e18]
+r: [1]
+widths: [10]' 'g.yaml:1: budgets: must be between 1 and 1e+30, found "-1e18"'
+broken "$good
+batch_tokens: 1000" 'g.yaml:4: batch_tokens: batch of 1000 tokens is not a multiple of seq_len 2048'
+broken "$good
+rates: {matrix: fast}" 'g.yaml:4: matrix: expected a number, found "fast"'
+broken "$good
+rates: 3" 'g.yaml:4: rates: expected a mapping, found "3"'
+broken "$good
+transfer: {looped_r: 3}" 'g.yaml:4: transfer: the transfer'"'"'s reference model (width 640, r = 3): r = 3 does not divide the 16 layers between prelude and coda (depth 20 - prelude 2 - coda 2)'
+broken 'budgets: [1e18' "g.yaml:2: not valid YAML: did not find expected ',' or ']'"
+broken "$good
+---
+r: 2" 'g.yaml:4: a second document; a settings file has one'
+broken 'just words' 'g.yaml:1: expected keys with values, found "just words"'
+broken 'budgets: [1e18]
+r: [1]
+widths: [0.001]' 'g.yaml:3: widths: s = 0.001 gives the width 0.064, not a whole number'
+[ $cases -ge 30 ] || fail "only $cases broken grids"
+
+# The command line itself.
+"$iso" plan no-such.yaml 2>"$tmp/err" && fail "missing file"
+grep -q 'no-such.yaml: cannot open: No such file or directory' "$tmp/err" || fail "missing file: message"
+"$iso" plan --cvs grids/paper.yaml 2>"$tmp/err"
+[ $? = 2 ] && grep -q 'unknown option --cvs. Did you mean --csv?' "$tmp/err" || fail "nearest option"
+"$iso" plna 2>"$tmp/err"
+[ $? = 2 ] && grep -q 'Did you mean "plan"?' "$tmp/err" || fail "nearest command"
+"$iso" plan --tflops=x grids/paper.yaml 2>"$tmp/err"
+[ $? = 2 ] && grep -q -- '--tflops: expected a number, found "x"' "$tmp/err" || fail "bad number"
+"$iso" plan --json -- grids/paper.yaml >/dev/null || fail "-- ends options"
+"$iso" help plan | grep -q 'usage: isodepth plan' || fail "help plan"
+[ "$("$iso" plan --help)" = "$("$iso" help plan)" ] || fail "--help is help"
+"$iso" plan grids/paper.yaml >/dev/full 2>"$tmp/err"
+[ $? = 1 ] && grep -q 'cannot write to standard output' "$tmp/err" || fail "full disk on stdout"
+"$iso" man "$tmp/man" && [ -s "$tmp/man/isodepth-plan.1" ] || fail "man pages"
+if command -v mandoc >/dev/null; then
+    mandoc -T lint -W error "$tmp"/man/*.1 || fail "man pages are not clean"
+fi
+"$iso" completion | bash -n || fail "completion script"
+echo ok
