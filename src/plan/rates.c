@@ -75,7 +75,7 @@ enum iso_status iso_rates_transfer(struct iso_rates *out, const struct iso_rates
                                    const struct iso_transfer *t, const struct iso_arch *a,
                                    double batch, double tokens, struct iso_err *err)
 {
-    double reference_tokens;
+    double reference_tokens = 0;
     enum iso_status st = iso_transfer_tokens(&reference_tokens, t, a, err);
     if (st != ISO_OK)
         return st;
