@@ -1,0 +1,63 @@
+/* The end of the network: norm_final, lm_head, softcap, cross-entropy.
+ *
+ * Logits are V wide and exist for ISO_LOGIT_ROWS rows at a time: each group of rows goes forward
+ * and, in training, straight back, so that memory does not grow with rows x V. */
+#include "model/pass.h"
+
+#define SOFTCAP 15.0f
+
+static size_t rows_from(const struct iso_pass *p, size_t m)
+{
+    return p->rows - m < ISO_LOGIT_ROWS ? p->rows - m : ISO_LOGIT_ROWS;
+}
+
+static void norm_final(struct iso_pass *p)
+{
+    const struct iso_model *m = p->m;
+    m->kern->rmsnorm(p->final, p->rstd_final, p->last, m->w + m->params.norm_final, p->rows,
+                     (size_t)m->arch.d_model);
+}
+
+/* Raw logits of `rows` rows from row m on. */
+static void logits(struct iso_pass *p, float *z, size_t m, size_t rows)
+{
+    const struct iso_matrix *w = p->m->head;
+    p->m->kern->gemm(z, w->out, p->final + m * w->in, w->in, false, &w->forward, rows, 0, &p->ws);
+}
+
+void iso_head_train(struct iso_pass *p, float scale)
+{
+    const struct iso_model *m = p->m;
+    const struct iso_kern *k = m->kern;
+    const struct iso_matrix *w = m->head;
+    size_t d = w->in, V = w->out;
+    norm_final(p);
+    for (size_t i = 0, n; i < p->rows; i += n) {
+        n = rows_from(p, i);
+        logits(p, p->logits, i, n);
+        k->softcap_xent(p->loss + i, NULL, p->logits, p->target + i, n, V, (size_t)m->arch.vocab,
+                        SOFTCAP, scale);
+        iso_weight_grad(p, w, p->logits, p->final + i * d, n);
+        k->gemm(p->back + i * d, d, p->logits, V, false, &w->reverse, n, 0, &p->ws);
+    }
+    k->fill(p->dx, 0, p->rows * d);
+    k->rmsnorm_bwd(p->dx, p->grad + m->params.norm_final, p->back, p->last,
+                   m->w + m->params.norm_final, p->rstd_final, p->rows, d);
+}
+
+void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit)
+{
+    norm_final(p);
+    for (size_t i = 0, n; i < p->rows; i += n) {
+        n = rows_from(p, i);
+        logits(p, p->logits, i, n);
+        p->m->kern->softcap_xent(loss + i, hit ? hit + i : NULL, p->logits, p->target + i, n,
+                                 p->m->head->out, (size_t)p->m->arch.vocab, SOFTCAP, 0);
+    }
+}
+
+void iso_head_logits(struct iso_pass *p, float *z)
+{
+    norm_final(p);
+    logits(p, z, 0, p->rows);
+}

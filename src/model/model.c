@@ -1,0 +1,145 @@
+/* A model: see model.h. */
+#include "model/model.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LINE = 64, ROPE_BASE = 10000 };
+
+static size_t round_up(size_t n)
+{
+    return (n + LINE - 1) / LINE * LINE;
+}
+
+/* Lists the matrices of the layers, the head and the loop; the list has room for all. */
+static size_t list_matrices(struct iso_matrix *list, const struct iso_params *p,
+                            const struct iso_arch *a)
+{
+    size_t d = (size_t)a->d_model, n = 0;
+    for (size_t i = 0; i < p->n_layer; i++) {
+        const struct iso_layer_params *l = &p->layer[i];
+        list[n++] = (struct iso_matrix){.offset = l->qkv, .out = 3 * d, .in = d};
+        list[n++] = (struct iso_matrix){.offset = l->proj, .out = d, .in = d};
+        list[n++] = (struct iso_matrix){.offset = l->fc, .out = 4 * d, .in = d};
+        list[n++] = (struct iso_matrix){.offset = l->down, .out = d, .in = 4 * d};
+    }
+    list[n++] = (struct iso_matrix){.offset = p->head, .out = (size_t)a->vocab_padded, .in = d};
+    for (size_t i = 0; i < p->n; i++)
+        if (p->at[i].init == ISO_INIT_LOOP && p->at[i].group == ISO_GROUP_MATRIX)
+            list[n++] = (struct iso_matrix){
+                .offset = p->at[i].offset, .out = p->at[i].dims[0], .in = p->at[i].dims[1]};
+    return n;
+}
+
+static size_t max_matrices(const struct iso_params *p)
+{
+    return 4 * p->n_layer + 1 + ISO_LOOP_PARAMS;
+}
+
+/* Sets the packed matrices' sizes and places; `base` may be NULL to count only. */
+static size_t place_packed(struct iso_matrix *list, size_t n, const struct iso_kern *kern,
+                           bool trainable, unsigned char *base)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct iso_matrix *x = &list[i];
+        x->forward = (struct iso_packed){base ? base + used : NULL, x->in, x->out};
+        used += round_up(kern->pack_bytes(x->in, x->out));
+        if (!trainable)
+            continue;
+        x->reverse = (struct iso_packed){base ? base + used : NULL, x->out, x->in};
+        used += round_up(kern->pack_bytes(x->out, x->in));
+    }
+    return used;
+}
+
+static void link_layers(struct iso_model *m)
+{
+    m->layer = ISO_NEW_N(struct iso_layer, m->params.n_layer);
+    struct iso_matrix *x = m->matrix;
+    for (size_t i = 0; i < m->params.n_layer; i++, x += 4)
+        m->layer[i] = (struct iso_layer){
+            x, x + 1, x + 2, x + 3, m->params.layer[i].n1, m->params.layer[i].n3};
+    m->head = x++;
+    for (size_t i = 0; i < m->params.n; i++) {
+        const struct iso_param *p = &m->params.at[i];
+        if (p->init == ISO_INIT_LOOP && p->group == ISO_GROUP_MATRIX)
+            m->loop[p->loop_row] = x++;
+    }
+}
+
+struct iso_model *iso_model_new(const struct iso_arch *arch, const struct iso_kern *kern,
+                                bool trainable)
+{
+    struct iso_model *m = ISO_NEW(struct iso_model);
+    m->arch = *arch;
+    m->kern = kern;
+    m->trainable = trainable;
+    iso_params_init(&m->params, arch);
+    m->w = iso_alloc_aligned(m->params.floats, sizeof *m->w);
+    m->matrix = ISO_NEW_N(struct iso_matrix, max_matrices(&m->params));
+    m->n_matrix = list_matrices(m->matrix, &m->params, arch);
+    m->packed = iso_alloc_aligned(place_packed(m->matrix, m->n_matrix, kern, trainable, NULL), 1);
+    place_packed(m->matrix, m->n_matrix, kern, trainable, m->packed);
+    link_layers(m);
+    iso_model_extend(m, (size_t)arch->seq_len);
+    return m;
+}
+
+void iso_model_free(struct iso_model *m)
+{
+    if (!m)
+        return;
+    iso_params_release(&m->params);
+    free(m->w);
+    free(m->matrix);
+    free(m->packed);
+    free(m->layer);
+    free(m->cos);
+    free(m->sin);
+    free(m);
+}
+
+size_t iso_model_bytes(const struct iso_arch *arch, const struct iso_kern *kern, bool trainable)
+{
+    struct iso_params p;
+    iso_params_init(&p, arch);
+    struct iso_matrix *list = ISO_NEW_N(struct iso_matrix, max_matrices(&p));
+    size_t n = list_matrices(list, &p, arch);
+    size_t bytes = p.floats * sizeof(float) + place_packed(list, n, kern, trainable, NULL);
+    free(list);
+    iso_params_release(&p);
+    return bytes;
+}
+
+void iso_model_pack_item(struct iso_model *m, size_t i)
+{
+    struct iso_matrix *x = &m->matrix[i];
+    m->kern->pack(&x->forward, m->w + x->offset, x->in, true);
+    if (m->trainable)
+        m->kern->pack(&x->reverse, m->w + x->offset, x->in, false);
+}
+
+void iso_model_pack(struct iso_model *m)
+{
+    for (size_t i = 0; i < m->n_matrix; i++)
+        iso_model_pack_item(m, i);
+}
+
+void iso_model_extend(struct iso_model *m, size_t n)
+{
+    size_t half = (size_t)m->arch.head / 2;
+    if (n <= m->positions)
+        return;
+    m->cos = iso_realloc(m->cos, n * half, sizeof *m->cos);
+    m->sin = iso_realloc(m->sin, n * half, sizeof *m->sin);
+    for (size_t t = m->positions; t < n; t++)
+        for (size_t j = 0; j < half; j++) {
+            double angle = (double)t * pow(ROPE_BASE, -(double)j / (double)half);
+            m->cos[t * half + j] = (float)cos(angle);
+            m->sin[t * half + j] = (float)sin(angle);
+        }
+    m->positions = n;
+}

@@ -1,0 +1,63 @@
+/* The parameter table: one block of floats, and for every tensor in it a row that says its name
+ * in checkpoints, its sizes, where it starts, which optimiser group it is in and how it starts.
+ * Initialisation, optimiser, checkpoints and counts are loops over this table; gradients and
+ * moments are blocks of the same layout.
+ *
+ * What must hold:
+ *  1. All matrices (ISO_GROUP_MATRIX) come first, so moments that only AdamW has are a block
+ *     behind matrix_floats.
+ *  2. c_q, c_k and c_v of a layer stand together: one [3d, d] matrix for the projection, three
+ *     matrices for the optimiser and for checkpoints.
+ *  3. Offsets depend on the architecture only. */
+#ifndef ISO_MODEL_PARAMS_H
+#define ISO_MODEL_PARAMS_H
+
+#include "plan/arch.h"
+
+enum iso_init {
+    ISO_INIT_ONE,
+    ISO_INIT_NORMAL,  /* standard deviation `size` */
+    ISO_INIT_UNIFORM, /* in ±size */
+    ISO_INIT_LOOP,    /* by the loop mechanism */
+};
+
+struct iso_param {
+    char name[64];
+    size_t dims[3]; /* outermost first; a matrix is (out, in) */
+    int n_dims;
+    size_t n;      /* elements */
+    size_t offset; /* in the block, in floats */
+    enum iso_group group;
+    enum iso_init init;
+    double size;
+    int loop_row; /* of the loop's parameter table, for ISO_INIT_LOOP */
+};
+
+/* Offsets of one layer's tensors. */
+struct iso_layer_params {
+    size_t qkv, proj, fc, down; /* down is mlp.c_proj */
+    size_t n1, n3;
+};
+
+struct iso_params {
+    struct iso_param *at;
+    size_t n, room;
+    size_t floats;        /* of the block */
+    size_t matrix_floats; /* of its first part */
+    struct iso_layer_params *layer; /* prelude, recurrent, coda layers in turn */
+    size_t n_layer;
+    size_t wte, head, norm_emb, norm_recur, norm_final;
+    size_t loop[ISO_LOOP_PARAMS];
+};
+
+/* Lays out the parameters of a built architecture. */
+void iso_params_init(struct iso_params *p, const struct iso_arch *arch);
+void iso_params_release(struct iso_params *p);
+
+/* Start values into the block `w`: every tensor has its own stream of the seed. */
+void iso_params_start(const struct iso_params *p, float *w, const struct iso_arch *arch,
+                      uint64_t seed);
+/* The row of a name, NULL when there is none. */
+const struct iso_param *iso_params_find(const struct iso_params *p, const char *name);
+
+#endif

@@ -1,0 +1,105 @@
+/* A pass: one worker's way through the network with a few sequences at a time.
+ *
+ *   tokens → wte → norm_emb → prelude → loop(recurrent layers, norm_recur) x r → coda
+ *          → norm_final → lm_head → softcap → loss
+ *
+ * A pass owns all activations that it will ever need, in one allocation made at its start.
+ *
+ * What must hold:
+ *  1. Nothing is allocated and nothing synchronises while a pass runs.
+ *  2. Iterations before the last `window` keep nothing: they run in one layer's scratch, and
+ *     their backward is not run at all.
+ *  3. What a pass computes for a sequence does not depend on the other sequences beside it
+ *     beyond the order of sums in the gradients.
+ *
+ * Letters: n sequences of T tokens, rows = n T, d width, H heads, V padded vocabulary. */
+#ifndef ISO_MODEL_PASS_H
+#define ISO_MODEL_PASS_H
+
+#include "model/model.h"
+
+/* What the backward needs of one execution of one layer. */
+struct iso_acts {
+    float *x;       /* [rows, d] input */
+    float *qkv;     /* [rows, 3d], q and k rotated and normalised */
+    float *qk_rstd; /* [rows, 2H] */
+    float *att;     /* [rows, d] attention's output */
+    float *lse;     /* [n, H, T] */
+    float *mid;     /* [rows, d] between attention and MLP */
+    float *relu;    /* [rows, 4d] */
+    float *rstd1, *rstd3; /* [rows] */
+};
+
+struct iso_pass_size {
+    size_t T;      /* longest sequence */
+    size_t n;      /* sequences at once: rows are at most n T */
+    int r, window; /* iterations; how many of the last ones have a backward (0: forward only) */
+};
+
+struct iso_pass {
+    const struct iso_model *m;
+    struct iso_pass_size size;
+    struct iso_ws ws;
+    float *memory;
+
+    /* The sequences at hand. */
+    size_t n, T, rows;
+    int32_t *token, *target; /* [rows] */
+    float *grad;             /* the worker's gradient block, NULL without backward */
+
+    /* Kept for the backward. */
+    float *embedded, *rstd_emb;   /* [rows, d], [rows] */
+    struct iso_acts *acts;        /* prelude; then the kept iterations' layers; then coda */
+    struct iso_acts scratch;      /* for layers that keep nothing: x = mid */
+    float *e;                     /* [rows, d] the prelude's output */
+    float **S;                    /* states before each kept iteration and after the last */
+    float **out, **s, **rstd_rec; /* of each kept iteration: block output, its norm, [rows] */
+    float *last, *rstd_final;     /* [rows, d] the coda's output */
+    float *final;                 /* [rows, d] after norm_final */
+    float *loss;                  /* [rows] */
+    struct iso_loop_pass loop;
+
+    /* Scratch: free between two operations. */
+    float *norm, *back; /* [rows, d] */
+    float *wide;        /* [rows, 4d] */
+    float *dx, *de;     /* [rows, d] */
+    float *dS, *dS_next, *ds;
+    float *logits; /* [logit_rows, V] */
+    void *packed;  /* an activation as a gemm's right-hand side */
+};
+
+enum { ISO_LOGIT_ROWS = 64 }; /* logits exist for so many rows at a time */
+
+/* A pass for a model; when size.window > 0 the model must be trainable.  The caller frees it
+ * before the model. */
+struct iso_pass *iso_pass_new(const struct iso_model *m, struct iso_pass_size size);
+void iso_pass_free(struct iso_pass *p);
+size_t iso_pass_bytes(const struct iso_model *m, struct iso_pass_size size);
+
+/* Forward and backward over n rows of T+1 tokens (T inputs, T targets; a target below 0 does
+ * not count).  Adds `scale` times the gradient of the summed loss into `grad` and gives the
+ * summed loss in nats. */
+double iso_pass_train(struct iso_pass *p, const int32_t *rows, size_t n, size_t T, float scale,
+                      float *grad);
+/* Forward only: the loss of every target, [n, T], and whether it is the most likely token (hit
+ * may be NULL). */
+void iso_pass_score(struct iso_pass *p, float *loss, unsigned char *hit, const int32_t *rows,
+                    size_t n, size_t T);
+/* The raw logits (before the softcap) of n inputs of T tokens: z is [n T, V]. */
+void iso_pass_logits(struct iso_pass *p, float *z, const int32_t *tokens, size_t n, size_t T);
+
+/* --- the parts, for the files of this module --- */
+/* One layer; reads acts->x, leaves its output in `out`. */
+void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a,
+                       float *out);
+/* p->dx in: gradient at the layer's output; out: at its input. */
+void iso_block_backward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a);
+/* From p->last to losses; with `scale` also p->dx and the head's gradients. */
+void iso_head_train(struct iso_pass *p, float scale);
+void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit);
+void iso_head_logits(struct iso_pass *p, float *z);
+/* dw[out, in] += dyᵀ x, for dy [rows, out] and x [rows, in]. */
+void iso_weight_grad(struct iso_pass *p, const struct iso_matrix *w, const float *dy,
+                     const float *x, size_t rows);
+
+#endif
