@@ -81,13 +81,13 @@ $(B)/isodepth: $(CMD_OBJ) $(B)/libisodepth.a
 $(B)/tests/%: tests/%.c $(B)/libisodepth.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP -c $< -o $@.o
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP -MT $@ -c $< -o $@.o
 	$(Q)$(LINK) $(OPT) $(EXTRA) $@.o $(B)/libisodepth.a $(LIBS) -lcmocka -o $@
 
 $(B)/bench/%: bench/%.c $(B)/libisodepth.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -c $< -o $@.o
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@.o
 	$(Q)$(LINK) $(OPT) $(EXTRA) $@.o $(B)/libisodepth.a $(LIBS) -o $@
 
 ## deps: install the Debian packages that the build and the tests need

@@ -29,7 +29,7 @@ struct iso_model {
 
     struct iso_matrix *matrix; /* everything that gemm uses */
     size_t n_matrix;
-    unsigned char *packed; /* the memory behind them */
+    unsigned char *packed;   /* the memory behind them */
     struct iso_layer *layer; /* prelude, recurrent, coda layers in turn */
     struct iso_matrix *head, *loop[ISO_LOOP_PARAMS];
 

@@ -112,16 +112,14 @@ void iso_params_init(struct iso_params *p, const struct iso_arch *a)
     p->norm_emb = put_top(p, "norm_emb.weight", norm_row(d));
     p->norm_recur = put_top(p, "norm_recur.weight", norm_row(d));
     p->norm_final = put_top(p, "norm_final.weight", norm_row(d));
-    p->wte = put_top(p, "transformer.wte.weight",
-                     (struct iso_param){.dims = {V, d},
-                                        .group = ISO_GROUP_EMBED,
-                                        .init = ISO_INIT_NORMAL,
-                                        .size = 1});
-    p->head = put_top(p, "lm_head.weight",
-                      (struct iso_param){.dims = {V, d},
-                                         .group = ISO_GROUP_HEAD,
-                                         .init = ISO_INIT_NORMAL,
-                                         .size = 0.001});
+    p->wte =
+        put_top(p, "transformer.wte.weight",
+                (struct iso_param){
+                    .dims = {V, d}, .group = ISO_GROUP_EMBED, .init = ISO_INIT_NORMAL, .size = 1});
+    p->head = put_top(
+        p, "lm_head.weight",
+        (struct iso_param){
+            .dims = {V, d}, .group = ISO_GROUP_HEAD, .init = ISO_INIT_NORMAL, .size = 0.001});
     p->floats = (p->floats + ALIGN - 1) / ALIGN * ALIGN;
 }
 

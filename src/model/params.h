@@ -42,8 +42,8 @@ struct iso_layer_params {
 struct iso_params {
     struct iso_param *at;
     size_t n, room;
-    size_t floats;        /* of the block */
-    size_t matrix_floats; /* of its first part */
+    size_t floats;                  /* of the block */
+    size_t matrix_floats;           /* of its first part */
     struct iso_layer_params *layer; /* prelude, recurrent, coda layers in turn */
     size_t n_layer;
     size_t wte, head, norm_emb, norm_recur, norm_final;

@@ -20,13 +20,13 @@
 
 /* What the backward needs of one execution of one layer. */
 struct iso_acts {
-    float *x;       /* [rows, d] input */
-    float *qkv;     /* [rows, 3d], q and k rotated and normalised */
-    float *qk_rstd; /* [rows, 2H] */
-    float *att;     /* [rows, d] attention's output */
-    float *lse;     /* [n, H, T] */
-    float *mid;     /* [rows, d] between attention and MLP */
-    float *relu;    /* [rows, 4d] */
+    float *x;             /* [rows, d] input */
+    float *qkv;           /* [rows, 3d], q and k rotated and normalised */
+    float *qk_rstd;       /* [rows, 2H] */
+    float *att;           /* [rows, d] attention's output */
+    float *lse;           /* [n, H, T] */
+    float *mid;           /* [rows, d] between attention and MLP */
+    float *relu;          /* [rows, 4d] */
     float *rstd1, *rstd3; /* [rows] */
 };
 

@@ -1,0 +1,121 @@
+/* MuonH: momentum, orthogonalisation, a step on the sphere ‖W‖_F = ‖W₀‖_F.
+ *
+ *   m ← m + (1−μ)(g−m);  ĝ = g + μ(m−g)                        Nesterov in lerp form, μ = 0.95
+ *   X = ĝ/(1.02 ‖ĝ‖_F + 1e-6);  five times X ← aX + (bA + cA²)X with A = X Xᵀ
+ *   W ← W − η (‖W₀‖_F/‖X‖_F) X;  W ← W ‖W₀‖_F/‖W‖_F
+ *
+ * The polynomials are those of Polar Express (Amsel et al., 2025).  A is taken on the smaller
+ * side: XᵀX, and X(bA + cA²), when the matrix is taller than wide.  A and A² are symmetric, so
+ * only tiles on and above the diagonal are multiplied; the rest is mirrored. */
+#include "optim/optim.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOMENTUM 0.95f
+#define SAFETY   1.02
+#define TINY     1e-6
+
+static const double polar[5][3] = {
+    {8.156554524902461, -22.48329292557795, 15.878769915207462},
+    {4.042929935166739, -2.808917465908714, 0.5000178451051316},
+    {3.8916678022926607, -2.772484153217685, 0.5060648178503393},
+    {3.285753657755655, -2.3681294933425376, 0.46449024233003106},
+    {2.3465413258596377, -1.7097828382687081, 0.42323551169305323},
+};
+
+void iso_polar_init(struct iso_polar *p, const struct iso_kern *kern, size_t floats, size_t side,
+                    size_t longest)
+{
+    *p = (struct iso_polar){.kern = kern};
+    p->x = iso_alloc_aligned(floats, sizeof(float));
+    p->y = iso_alloc_aligned(floats, sizeof(float));
+    p->a = iso_alloc_aligned(side * side, sizeof(float));
+    p->b = iso_alloc_aligned(side * side, sizeof(float));
+    size_t tall = kern->pack_bytes(longest, side), wide = kern->pack_bytes(side, longest);
+    p->packed = iso_alloc_aligned(tall > wide ? tall : wide, 1);
+    p->ws.size = iso_kern_ws_bytes(1, 2, longest);
+    p->ws.bytes = iso_alloc_aligned(p->ws.size, 1);
+}
+
+void iso_polar_release(struct iso_polar *p)
+{
+    free(p->x);
+    free(p->y);
+    free(p->a);
+    free(p->b);
+    free(p->packed);
+    free(p->ws.bytes);
+    *p = (struct iso_polar){0};
+}
+
+/* A view of a matrix: element (i, j) is at[i*ld + j], or at[j*ld + i] when transposed. */
+struct view {
+    const float *at;
+    size_t ld;
+    bool transposed;
+};
+
+enum { TILE = 128 };
+
+/* c[n, n] = left · right, K terms each, where the product is known to be symmetric. */
+static void symmetric_product(struct iso_polar *p, float *c, struct view left, struct view right,
+                              size_t n, size_t K)
+{
+    for (size_t j = 0; j < n; j += TILE) {
+        size_t width = n - j < TILE ? n - j : TILE;
+        struct iso_packed b = {p->packed, K, width};
+        p->kern->pack(&b, right.at + (right.transposed ? j * right.ld : j), right.ld,
+                      right.transposed);
+        p->kern->gemm(c + j, n, left.at, left.ld, left.transposed, &b, j + width, 0, &p->ws);
+        for (size_t i = j; i < j + width; i++) /* mirrors the columns that are done */
+            for (size_t k = 0; k < j; k++)
+                c[i * n + k] = c[k * n + i];
+    }
+}
+
+/* y = P x (wide) or x P (tall), added to what y holds; P is [n, n]. */
+static void apply(struct iso_polar *p, const float *P, size_t rows, size_t cols, bool wide)
+{
+    size_t n = wide ? rows : cols;
+    struct iso_packed b = {p->packed, n, cols};
+    p->kern->pack(&b, wide ? p->x : P, cols, false);
+    p->kern->gemm(p->y, cols, wide ? P : p->x, n, false, &b, rows, 1, &p->ws);
+}
+
+void iso_polar_express(struct iso_polar *p, size_t rows, size_t cols)
+{
+    const struct iso_kern *k = p->kern;
+    bool wide = rows <= cols;
+    size_t size = rows * cols, n = wide ? rows : cols, K = wide ? cols : rows;
+    double norm = sqrt(k->dot(p->x, p->x, size));
+    k->scale(p->x, (float)(1 / (SAFETY * norm + TINY)), p->x, size);
+    for (int s = 0; s < 5; s++) {
+        struct view x = {p->x, cols, !wide}, xt = {p->x, cols, wide}, a = {p->a, n, false};
+        symmetric_product(p, p->a, x, xt, n, K);
+        symmetric_product(p, p->b, a, a, n, n);
+        k->scale(p->b, (float)polar[s][2], p->b, n * n);
+        k->axpy(p->b, (float)polar[s][1], p->a, n * n);
+        k->scale(p->y, (float)polar[s][0], p->x, size);
+        apply(p, p->b, rows, cols, wide);
+        float *swap = p->x;
+        p->x = p->y;
+        p->y = swap;
+    }
+}
+
+void iso_muonh(struct iso_polar *p, float *w, float *m, const float *g, size_t rows, size_t cols,
+               float norm0, double rate)
+{
+    const struct iso_kern *k = p->kern;
+    size_t n = rows * cols;
+    k->nesterov(p->x, m, g, n, MOMENTUM);
+    iso_polar_express(p, rows, cols);
+    double step = sqrt(k->dot(p->x, p->x, n));
+    if (step == 0) /* no gradient yet: there is no direction to take */
+        return;
+    k->axpy(w, (float)(-rate * (double)norm0 / step), p->x, n);
+    k->scale(w, (float)((double)norm0 / sqrt(k->dot(w, w, n))), w, n);
+}
