@@ -112,11 +112,11 @@ static inline void golden_line(struct golden_case *c, const char *key, char *res
     const struct {
         const char *name;
         int64_t *to;
-    } whole[] = {{"d", &a->d_model},      {"head", &a->head},
-                 {"vocab", &a->vocab},    {"vocab_padded", &a->vocab_padded},
+    } whole[] = {{"d", &a->d_model},       {"head", &a->head},
+                 {"vocab", &a->vocab},     {"vocab_padded", &a->vocab_padded},
                  {"prelude", &a->prelude}, {"recur", &a->recur},
-                 {"coda", &a->coda},      {"r", &a->r},
-                 {"window", &a->bptt},    {"T", &a->seq_len}};
+                 {"coda", &a->coda},       {"r", &a->r},
+                 {"window", &a->bptt},     {"T", &a->seq_len}};
     static const char *const rates[5] = {"rate_muon", "rate_embed", "rate_head", "rate_norm",
                                          "rate_scalar"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
