@@ -190,7 +190,8 @@ enum iso_status iso_grid_plan(struct iso_run **runs, size_t *n, const struct iso
     if (st == ISO_OK) {
         *n = p.n;
         *runs = ISO_ARENA_NEW_N(arena, struct iso_run, p.n);
-        memcpy(*runs, p.runs, p.n * sizeof *p.runs);
+        for (size_t i = 0; i < p.n; i++)
+            (*runs)[i] = p.runs[i];
     }
     free(p.runs);
     return st;
