@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct iso_arena arena = {0};
     struct iso_err err;
     struct iso_grid grid;
-    struct iso_run *runs;
+    struct iso_plan_run *runs;
     size_t n;
     if (size > 1 << 14)
         return 0;

@@ -32,12 +32,12 @@ static const struct iso_opt options[] = {
 
 /* --- the list of runs --- */
 
-static void print_table(const struct iso_run *runs, size_t n)
+static void print_table(const struct iso_plan_run *runs, size_t n)
 {
     struct iso_table t;
     iso_table_init(&t, "run|budget|r|s|d|layers|loop|bptt|N|tokens|steps|lr_matrix|seed");
     for (size_t i = 0; i < n; i++) {
-        const struct iso_run *run = &runs[i];
+        const struct iso_plan_run *run = &runs[i];
         const struct iso_arch *a = &run->arch;
         char buf[32];
         iso_table_put(&t, run->id);
@@ -59,7 +59,7 @@ static void print_table(const struct iso_run *runs, size_t n)
     iso_table_release(&t);
 }
 
-static double total_flops(const struct iso_run *runs, size_t n)
+static double total_flops(const struct iso_plan_run *runs, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -67,7 +67,7 @@ static double total_flops(const struct iso_run *runs, size_t n)
     return sum;
 }
 
-static void print_totals(const struct iso_run *runs, size_t n, double tflops)
+static void print_totals(const struct iso_plan_run *runs, size_t n, double tflops)
 {
     double flops = total_flops(runs, n);
     printf("\n%zu runs, %.4g FLOPs", n, flops);
@@ -94,13 +94,13 @@ static void put_rows(struct iso_json_out *w, const struct iso_table *t)
     iso_json_end(w, ']');
 }
 
-static void print_json(const struct iso_grid *grid, const struct iso_run *runs, size_t n,
+static void print_json(const struct iso_grid *grid, const struct iso_plan_run *runs, size_t n,
                        double tflops)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
     struct iso_table t;
-    iso_runs_table(&t, runs, n);
+    iso_plan_table(&t, runs, n);
     iso_json_begin(&w, NULL, '{');
     iso_json_put_string(&w, "grid", grid->name);
     iso_json_put_int(&w, "n_runs", (int64_t)n);
@@ -130,7 +130,7 @@ static enum iso_status plan_file(const struct plan_args *a, const char *path,
                                  struct iso_arena *arena, struct iso_err *err)
 {
     struct iso_grid grid;
-    struct iso_run *runs;
+    struct iso_plan_run *runs;
     size_t n;
     enum iso_status st = iso_grid_read(&grid, arena, path, err);
     if (st == ISO_OK)
@@ -143,7 +143,7 @@ static enum iso_status plan_file(const struct plan_args *a, const char *path,
         print_json(&grid, runs, n, a->tflops);
     } else if (a->csv) {
         struct iso_table t;
-        iso_runs_table(&t, runs, n);
+        iso_plan_table(&t, runs, n);
         iso_table_print(stdout, &t, ISO_TABLE_CSV);
         iso_table_release(&t);
     } else {

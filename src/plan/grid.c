@@ -28,7 +28,7 @@ static const struct iso_numbers *widths_for(const struct iso_grid *grid, double 
 }
 
 /* Everything that changes what a run computes, in one line of text; its hash ends the id. */
-static void make_id(struct iso_run *run)
+static void make_id(struct iso_plan_run *run)
 {
     const struct iso_arch *a = &run->arch;
     struct iso_str text = {0};
@@ -79,11 +79,11 @@ enum iso_status iso_grid_arch(struct iso_arch *a, const struct iso_grid *grid, i
     return iso_arch_build(a, key, err);
 }
 
-enum iso_status iso_grid_run(struct iso_run *run, const struct iso_grid *grid, double budget,
+enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *grid, double budget,
                              int64_t r, double s, int64_t seed, const char **key,
                              struct iso_err *err)
 {
-    *run = (struct iso_run){
+    *run = (struct iso_plan_run){
         .budget = budget, .s = s, .batch_tokens = grid->batch_tokens, .seed = seed};
     enum iso_status st = iso_grid_arch(&run->arch, grid, r, s, key, err);
     if (st != ISO_OK)
@@ -126,7 +126,7 @@ static enum iso_status refuse(const struct iso_grid *grid, const char *key, enum
 
 struct planner {
     const struct iso_grid *grid;
-    struct iso_run *runs;
+    struct iso_plan_run *runs;
     size_t n, room;
     struct iso_err *err;
 };
@@ -142,7 +142,7 @@ static enum iso_status plan_cell(struct planner *p, double budget, int64_t r)
     for (size_t i = 0; i < widths->n; i++) {
         for (size_t k = 0; k < grid->seeds.n; k++) {
             const char *key;
-            struct iso_run *run = ISO_PUSH(p->runs, p->n, p->room);
+            struct iso_plan_run *run = ISO_PUSH(p->runs, p->n, p->room);
             enum iso_status st = iso_grid_run(run, grid, budget, r, widths->at[i],
                                               (int64_t)grid->seeds.at[k], &key, p->err);
             if (st != ISO_OK)
@@ -154,13 +154,13 @@ static enum iso_status plan_cell(struct planner *p, double budget, int64_t r)
 
 static int by_id(const void *a, const void *b)
 {
-    const struct iso_run *const *x = a, *const *y = b;
+    const struct iso_plan_run *const *x = a, *const *y = b;
     return strcmp((*x)->id, (*y)->id);
 }
 
 static enum iso_status check_unique(const struct planner *p)
 {
-    const struct iso_run **order = ISO_NEW_N(const struct iso_run *, p->n);
+    const struct iso_plan_run **order = ISO_NEW_N(const struct iso_plan_run *, p->n);
     for (size_t i = 0; i < p->n; i++)
         order[i] = &p->runs[i];
     qsort(order, p->n, sizeof *order, by_id);
@@ -177,7 +177,7 @@ static enum iso_status check_unique(const struct planner *p)
     return st;
 }
 
-enum iso_status iso_grid_plan(struct iso_run **runs, size_t *n, const struct iso_grid *grid,
+enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struct iso_grid *grid,
                               struct iso_arena *arena, struct iso_err *err)
 {
     struct planner p = {.grid = grid, .err = err};
@@ -189,7 +189,7 @@ enum iso_status iso_grid_plan(struct iso_run **runs, size_t *n, const struct iso
         st = check_unique(&p);
     if (st == ISO_OK) {
         *n = p.n;
-        *runs = ISO_ARENA_NEW_N(arena, struct iso_run, p.n);
+        *runs = ISO_ARENA_NEW_N(arena, struct iso_plan_run, p.n);
         for (size_t i = 0; i < p.n; i++)
             (*runs)[i] = p.runs[i];
     }
@@ -197,13 +197,13 @@ enum iso_status iso_grid_plan(struct iso_run **runs, size_t *n, const struct iso
     return st;
 }
 
-void iso_runs_table(struct iso_table *t, const struct iso_run *runs, size_t n)
+void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t n)
 {
     iso_table_init(t, "run|budget|s|r|loop|bptt|d_model|n_head|n_prelude|n_recur|n_coda|n_once|"
                       "n_rec|n_inject|n_embed|flops_per_token|tokens|steps|batch_tokens|lr_matrix|"
                       "lr_embed|lr_head|lr_norm|seed");
     for (size_t i = 0; i < n; i++) {
-        const struct iso_run *run = &runs[i];
+        const struct iso_plan_run *run = &runs[i];
         const struct iso_arch *a = &run->arch;
         const struct iso_account *c = &run->account;
         const double numbers[] = {(double)a->bptt,    (double)a->d_model,

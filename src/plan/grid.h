@@ -46,7 +46,7 @@ struct iso_grid {
     const struct iso_yaml *document; /* to find the line of a key */
 };
 
-struct iso_run {
+struct iso_plan_run {
     char id[64];
     struct iso_arch arch;
     struct iso_account account;
@@ -63,18 +63,18 @@ void iso_grid_init(struct iso_grid *grid);
 enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, const char *path,
                               struct iso_err *err);
 /* The runs, ordered by budget, r, s, seed as listed; in the arena. */
-enum iso_status iso_grid_plan(struct iso_run **runs, size_t *n, const struct iso_grid *grid,
+enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struct iso_grid *grid,
                               struct iso_arena *arena, struct iso_err *err);
 /* The grid's architecture at this r and width.  When it is impossible, `*key` names the setting
  * to change. */
 enum iso_status iso_grid_arch(struct iso_arch *a, const struct iso_grid *grid, int64_t r, double s,
                               const char **key, struct iso_err *err);
 /* One run of the grid's settings at this budget, r and width. */
-enum iso_status iso_grid_run(struct iso_run *run, const struct iso_grid *grid, double budget,
+enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *grid, double budget,
                              int64_t r, double s, int64_t seed, const char **key,
                              struct iso_err *err);
 
 /* The table of runs with every column, in the order that `fit` and others read. */
-void iso_runs_table(struct iso_table *t, const struct iso_run *runs, size_t n);
+void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t n);
 
 #endif

@@ -34,7 +34,7 @@ enum { N_WIDTHS = sizeof paper / sizeof *paper };
 struct plan {
     struct iso_arena arena;
     struct iso_grid grid;
-    struct iso_run *runs;
+    struct iso_plan_run *runs;
     size_t n;
 };
 
@@ -47,7 +47,7 @@ static void load(struct plan *p, const char *path)
         fail_msg("%s", err.msg);
 }
 
-static const struct iso_run *find(const struct plan *p, double budget, double s, int64_t r)
+static const struct iso_plan_run *find(const struct plan *p, double budget, double s, int64_t r)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->runs[i].budget == budget && p->runs[i].s == s && p->runs[i].arch.r == r)
@@ -72,7 +72,7 @@ static void test_paper_grid(void **state)
     for (size_t w = 0; w < N_WIDTHS; w++)
         for (size_t b = 0; b < 6; b++)
             for (size_t k = 0; k < 4; k++) {
-                const struct iso_run *run = find(&p, budgets[b], paper[w].s, rs[k]);
+                const struct iso_plan_run *run = find(&p, budgets[b], paper[w].s, rs[k]);
                 if (paper[w].tokens[b] == 0) {
                     assert_null(run);
                     continue;
@@ -103,7 +103,7 @@ static void test_tokens_by_mechanism(void **state)
     struct plan p;
     load(&p, "grids/paper.yaml");
     for (size_t i = 0; i < 4; i++) {
-        struct iso_run run;
+        struct iso_plan_run run;
         struct iso_err err = {""};
         const char *key;
         p.grid.loop = (struct iso_loop_choice){iso_loop_find(cases[i].loop), {0}};
@@ -147,8 +147,8 @@ static void test_truncated_tokens(void **state)
     assert_int_equal(truncated.n, 69);
     double ratio[69];
     for (size_t i = 0; i < truncated.n; i++) {
-        const struct iso_run *t = &truncated.runs[i];
-        struct iso_run twin;
+        const struct iso_plan_run *t = &truncated.runs[i];
+        struct iso_plan_run twin;
         struct iso_err err = {""};
         const char *key;
         assert_int_equal(iso_grid_run(&twin, &full.grid, t->budget, t->arch.r, t->s, 1, &key, &err),
@@ -167,7 +167,7 @@ static void test_equivalent_sizes(void **state)
     (void)state;
     struct plan p;
     load(&p, "grids/paper.yaml");
-    const struct iso_run *plain = find(&p, 1e18, 10, 1), *looped = find(&p, 1e18, 10, 4);
+    const struct iso_plan_run *plain = find(&p, 1e18, 10, 1), *looped = find(&p, 1e18, 10, 4);
     const struct iso_account *c = &looped->account;
     double unique = (c->n_once + c->n_rec + c->n_inject) / plain->account.n_once;
     double effective = iso_account_effective(c, 4, 0.46) / plain->account.n_once;
@@ -182,14 +182,14 @@ static void test_rates(void **state)
     (void)state;
     struct plan p;
     load(&p, "grids/paper.yaml");
-    const struct iso_run *run = find(&p, 1e18, 12, 1);
+    const struct iso_plan_run *run = find(&p, 1e18, 12, 1);
     double reference = 10 * (20 * 12 * 640.0 * 640.0 + 43 * 640);
     double matrix = 0.014 * pow((double)run->tokens / reference, -0.32);
     assert_true(fabs(run->rates.matrix / matrix - 1) < 1e-12);
     assert_true(fabs(run->rates.embed / (0.3 * pow(768.0 / 640.0, -0.5)) - 1) < 1e-12);
     assert_true(fabs(run->rates.head / (0.004 * pow(1.2, -0.5)) - 1) < 1e-12);
     /* Looped: 4 unshared layers, 4 shared ones and the injection four times, 19 norms. */
-    const struct iso_run *loop = find(&p, 1e18, 10, 8);
+    const struct iso_plan_run *loop = find(&p, 1e18, 10, 8);
     reference = 10 * (12 * 640.0 * 640.0 * (4 + 16) + 4 * 2 * 640.0 * 640.0 + 19 * 640);
     matrix = 0.014 * pow((double)loop->tokens / reference, -0.32);
     assert_true(fabs(loop->rates.matrix / matrix - 1) < 1e-12);
@@ -204,7 +204,7 @@ static void test_ids(void **state)
     struct plan p, hyper;
     load(&p, "grids/paper.yaml");
     load(&hyper, "grids/paper_hyper.yaml");
-    struct iso_run run;
+    struct iso_plan_run run;
     struct iso_err err = {""};
     const char *key;
     assert_int_equal(iso_grid_run(&run, &hyper.grid, 1e18, 1, 10, 1, &key, &err), ISO_OK);
