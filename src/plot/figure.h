@@ -40,7 +40,8 @@ struct iso_axis {
     enum iso_tick_style style;
     bool fixed; /* lo and hi were given and are kept */
     double lo, hi;
-    const double *given; /* for ISO_TICK_GIVEN */
+    const double *given;           /* for ISO_TICK_GIVEN */
+    const char *const *given_text; /* NULL: the values themselves */
     size_t n_given;
     bool bare; /* ticks without texts, no label: a neighbour shows them */
     struct iso_tick *tick;
@@ -90,10 +91,10 @@ struct iso_panel {
     struct iso_axis x, y;
     struct iso_series *series, **last;
     struct iso_label *label;
-    struct iso_label *end_label; /* names of curves, right of the panel, pushed apart */
-    double left, top, width, height;       /* of the plotting area, in pixels */
-    double note_left, note_top;            /* of the note, in pixels */
-    bool note_right;                       /* it is aligned to the right */
+    struct iso_label *end_label;     /* names of curves, right of the panel, pushed apart */
+    double left, top, width, height; /* of the plotting area, in pixels */
+    double note_left, note_top;      /* of the note, in pixels */
+    bool note_right;                 /* it is aligned to the right */
     struct iso_figure *figure;
 };
 

@@ -63,10 +63,7 @@ static void linear_ticks(struct iso_axis *a, struct iso_arena *arena, double wan
 {
     double span = a->hi - a->lo;
     double raw = span / fmax(wanted, 2), power = pow(10, floor(log10(raw)));
-    double step = power * (raw / power <= 1   ? 1
-                           : raw / power <= 2 ? 2
-                           : raw / power <= 5 ? 5
-                                              : 10);
+    double step = power * (raw / power <= 1 ? 1 : raw / power <= 2 ? 2 : raw / power <= 5 ? 5 : 10);
     int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
     double first = ceil(a->lo / step - 1e-9);
     size_t room = (size_t)(span / step) + 3;
@@ -81,8 +78,9 @@ static const char *power_text(struct iso_arena *arena, int digit, int exponent)
 {
     if (digit == 1)
         return iso_arena_printf(arena, "10^{%d}", exponent);
-    return iso_arena_printf(arena, "%d\xC2\xB7"
-                                   "10^{%d}",
+    return iso_arena_printf(arena,
+                            "%d\xC2\xB7"
+                            "10^{%d}",
                             digit, exponent);
 }
 
@@ -131,7 +129,8 @@ static void given_ticks(struct iso_axis *a, struct iso_arena *arena)
 {
     a->tick = ISO_ARENA_NEW_N(arena, struct iso_tick, a->n_given);
     for (size_t i = 0; i < a->n_given; i++)
-        put_tick(a, a->tick, a->given[i], iso_arena_printf(arena, "%g", a->given[i]));
+        put_tick(a, a->tick, a->given[i],
+                 a->given_text ? a->given_text[i] : iso_arena_printf(arena, "%g", a->given[i]));
 }
 
 void iso_axis_ticks(struct iso_axis *a, struct iso_arena *arena, double pixels, bool wide)

@@ -1,0 +1,155 @@
+/* What several figures share: see figures.h. */
+#include "plot/figures.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct iso_fig_keys iso_fig_keys_of(struct iso_figure *f, const struct iso_runs *runs)
+{
+    struct iso_fig_keys k = {0};
+    k.n_budget = iso_runs_budgets(&k.budget, &f->arena, runs);
+    k.n_r = iso_runs_recurrences(&k.r, &f->arena, runs);
+    return k;
+}
+
+size_t iso_fig_index(const double *list, size_t n, double x)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == x)
+            return i;
+    return 0;
+}
+
+struct iso_ink iso_fig_budget_ink(const struct iso_fig_keys *k, double budget)
+{
+    return iso_ink_budget(iso_fig_index(k->budget, k->n_budget, budget), k->n_budget);
+}
+
+enum iso_mark iso_fig_mark(const struct iso_fig_keys *k, double r)
+{
+    return iso_mark_of_arch(iso_fig_index(k->r, k->n_r, r));
+}
+
+enum iso_dash iso_fig_dash(const struct iso_fig_keys *k, double r)
+{
+    return iso_dash_of_arch(iso_fig_index(k->r, k->n_r, r));
+}
+
+/* Mantissa with at most three digits and exponent: 4.64, 17. */
+static double split_power(double x, int *exponent)
+{
+    *exponent = (int)floor(log10(x));
+    double m = round(x / pow(10, *exponent) * 100) / 100;
+    if (m >= 10) {
+        m /= 10;
+        ++*exponent;
+    }
+    return m;
+}
+
+const char *iso_fig_power_text(struct iso_figure *f, double x)
+{
+    int e;
+    double m = split_power(x, &e);
+    if (m == 1)
+        return iso_arena_printf(&f->arena, "10^{%d}", e);
+    return iso_arena_printf(&f->arena,
+                            "%.3g\xC2\xB7"
+                            "10^{%d}",
+                            m, e);
+}
+
+void iso_power_plain(char buf[40], double x)
+{
+    static const char *const digits[] = {
+        "\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",     "\xE2\x81\xB4",
+        "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7", "\xE2\x81\xB8", "\xE2\x81\xB9"};
+    if (!(x > 0) || !isfinite(x)) {
+        snprintf(buf, 40, "%g", x);
+        return;
+    }
+    int e;
+    double m = split_power(x, &e);
+    int n = m == 1 ? snprintf(buf, 40, "10")
+                   : snprintf(buf, 40,
+                              "%.3g\xC2\xB7"
+                              "10",
+                              m);
+    char text[16];
+    snprintf(text, sizeof text, "%d", abs(e));
+    if (e < 0)
+        n += snprintf(buf + n, 40 - (size_t)n, "\xE2\x81\xBB");
+    for (const char *d = text; *d && n < 36; d++)
+        n += snprintf(buf + n, 40 - (size_t)n, "%s", digits[*d - '0']);
+}
+
+const char *iso_fig_arch_text(struct iso_figure *f, double r)
+{
+    return iso_arena_printf(&f->arena, "{/:Italic r} = %g", r);
+}
+
+void iso_fig_legend_budgets(struct iso_figure *f, const struct iso_fig_keys *k)
+{
+    iso_figure_legend(f, NULL, "Budget (FLOPs)");
+    for (size_t i = 0; i < k->n_budget; i++) {
+        struct iso_series like = {.kind = ISO_SERIES_MARKS,
+                                  .ink = iso_ink_budget(i, k->n_budget),
+                                  .mark = ISO_MARK_CIRCLE,
+                                  .size = 4.5};
+        iso_figure_legend(f, &like, iso_fig_power_text(f, k->budget[i]));
+    }
+}
+
+void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k, bool lines)
+{
+    iso_figure_legend(f, NULL, lines ? "Recurrences, fit" : "Recurrences");
+    for (int pass = 0; pass < (lines ? 2 : 1); pass++) {
+        if (pass == 1)
+            iso_figure_legend(f, NULL, "Empirical optima");
+        for (size_t i = 0; i < k->n_r; i++) {
+            struct iso_series like = {.ink = iso_inks[ISO_INK_TEXT], .size = 4, .width = 1.6};
+            like.kind = lines && pass == 0 ? ISO_SERIES_LINE : ISO_SERIES_MARKS;
+            like.mark = iso_mark_of_arch(i);
+            like.dash = iso_dash_of_arch(i);
+            iso_figure_legend(f, &like, iso_fig_arch_text(f, k->r[i]));
+        }
+    }
+}
+
+void iso_fig_add_run(struct iso_panel *p, struct iso_series *s, double x, double y,
+                     const struct iso_run *run, double predicted)
+{
+    char budget[40], n[32], d[32], more[64] = "";
+    iso_power_plain(budget, run->budget);
+    if (isfinite(predicted))
+        snprintf(more, sizeof more, "\npredicted %.4f (%+.4f)", predicted, run->loss - predicted);
+    iso_series_add_tip(p, s, x, y, "C = %s FLOPs, r = %g\nN = %s, D = %s tokens\nloss %.4f nats%s",
+                       budget, run->r, iso_format_count(n, iso_run_params(run)),
+                       iso_format_count(d, run->tokens), run->loss, more);
+}
+
+double iso_fig_budget_at(const struct iso_fig_keys *k, double fraction)
+{
+    double lo = log(k->budget[0]), hi = log(k->budget[k->n_budget - 1]);
+    return exp(lo + (hi - lo) * fraction);
+}
+
+const struct iso_flops_curve *iso_fig_curve(const struct iso_derived *d, double r)
+{
+    for (size_t i = 0; i < d->n_curves; i++)
+        if (d->curve[i].r == r)
+            return &d->curve[i];
+    return NULL;
+}
+
+const struct iso_parabola *iso_fig_parabola(const struct iso_derived *d, double budget, double r)
+{
+    for (size_t i = 0; i < d->n_parabolas; i++)
+        if (d->parabola[i].budget == budget && d->parabola[i].r == r && d->parabola[i].has_minimum)
+            return &d->parabola[i];
+    return NULL;
+}

@@ -1,0 +1,130 @@
+/* Recipes side by side: their iso-FLOPs curves, and the change of phi with its interval. */
+#include "plot/figures.h"
+
+#include <math.h>
+
+/* --- iso-FLOPs panels ------------------------------------------------------------------------ */
+
+static bool in_shared_budget(const struct iso_run *run, const void *ctx)
+{
+    const struct iso_compare *c = ctx;
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < c->variant[i].runs->n; k++)
+            if (c->variant[i].runs->at[k].budget == run->budget)
+                return true;
+    return false;
+}
+
+static void add_recipe(struct iso_panel *p, const char *name, double phi,
+                       const struct iso_runs *runs, const struct iso_fit *fit,
+                       const struct iso_fig_keys *keys)
+{
+    struct iso_derived derived = {0};
+    iso_derived_run(&derived, &p->figure->arena, runs, fit);
+    p->title = iso_arena_printf(&p->figure->arena, "%s: {/:Italic φ} = %.2f",
+                                iso_figure_plain(p->figure, name), phi);
+    iso_axis_set(&p->x, "Unique parameters {/:Italic N}", ISO_SCALE_LOG, ISO_TICK_COUNT);
+    iso_axis_set(&p->y, "Validation loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_fig_isoflops_panel(p, runs, &derived, keys, NAN);
+}
+
+static const char *build_isoflops(struct iso_figure *f, const void *data)
+{
+    const struct iso_compare_view *view = data;
+    const struct iso_compare *c = view->compare;
+    size_t n = c->n + 1, cols = n < 3 ? n : n == 4 ? 2 : 3;
+    iso_figure_init(f, (struct iso_grid){.rows = (n + cols - 1) / cols,
+                                         .cols = cols,
+                                         .share_x = ISO_SHARE_ALL,
+                                         .share_y = ISO_SHARE_ALL,
+                                         .panel_height = 300});
+    struct iso_runs shared = {0};
+    iso_runs_filter(&shared, view->base->runs, in_shared_budget, c);
+    struct iso_fig_keys keys = iso_fig_keys_of(f, &shared);
+    add_recipe(&f->panel[0], c->base_name, c->n ? c->variant[0].phi_base : view->base->fit.phi,
+               &shared, &view->base->fit, &keys);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct iso_variant *v = &c->variant[i];
+        add_recipe(&f->panel[i + 1], v->name, v->phi, v->runs, &v->separate, &keys);
+    }
+    iso_fig_legend_budgets(f, &keys);
+    iso_fig_legend_archs(f, &keys, false);
+    iso_runs_release(&shared);
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_compare_isoflops = {
+    .name = "compare-isoflops",
+    .title = "Loss at fixed compute, recipe by recipe",
+    .caption = "Loss against unique parameters on the budgets that the recipes share. Thin curves "
+               "are parabolas in log&nbsp;<i>N</i> per (budget, <i>r</i>) cell, stars their "
+               "optima. The <i>r</i>&nbsp;=&nbsp;1 runs are those of the base in every panel.",
+    .build = build_isoflops,
+};
+
+/* --- change of phi --------------------------------------------------------------------------- */
+
+static void add_delta(struct iso_panel *p, struct iso_ink ink, enum iso_mark mark, const char *what,
+                      const char *name, double y, double delta, double low, double high)
+{
+    if (!isfinite(delta))
+        return;
+    struct iso_series *range = iso_panel_series(p, ISO_SERIES_RANGES, ink);
+    range->width = 2;
+    if (isfinite(low) && isfinite(high))
+        iso_series_add(p, range, low, y)->x2 = high;
+    iso_series_add_tip(p, iso_panel_marks(p, ink, mark, 4.2), delta, y,
+                       "%s, %s\nΔφ = %+.4f [%+.4f, %+.4f]", name, what, delta, low, high);
+}
+
+static const char *build_delta(struct iso_figure *f, const void *data)
+{
+    const struct iso_compare_view *view = data;
+    const struct iso_compare *c = view->compare;
+    double left = 60;
+    for (size_t i = 0; i < c->n; i++)
+        left = fmin(280, fmax(left, iso_text_width(c->variant[i].name) + 24));
+    iso_figure_init(
+        f, (struct iso_grid){
+               .rows = 1, .cols = 1, .left = left, .panel_height = 46 * (double)c->n + 14});
+    struct iso_panel *p = f->panel;
+    double *at = ISO_ARENA_NEW_N(&f->arena, double, c->n);
+    const char **name = ISO_ARENA_NEW_N(&f->arena, const char *, c->n);
+    struct iso_series *zero = iso_panel_series(p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_MUTED]);
+    zero->dash = ISO_DASH_SHORT;
+    iso_series_add(p, zero, 0, 0);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct iso_variant *v = &c->variant[i];
+        at[i] = -(double)i;
+        name[i] = iso_figure_plain(f, v->name);
+        add_delta(p, iso_inks[ISO_INK_ACCENT], ISO_MARK_CIRCLE, "one joint model", v->name,
+                  at[i] + 0.14, v->delta_phi, v->delta_low, v->delta_high);
+        add_delta(p, iso_inks[ISO_INK_MUTED], ISO_MARK_SQUARE, "separate fits", v->name,
+                  at[i] - 0.18, v->separate_delta, v->separate_low, v->separate_high);
+    }
+    iso_axis_set(
+        &p->x,
+        iso_arena_printf(&f->arena, "Δ{/:Italic φ} against %s", iso_figure_plain(f, c->base_name)),
+        ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_set(&p->y, "", ISO_SCALE_LINEAR, ISO_TICK_GIVEN);
+    p->y.given = at;
+    p->y.given_text = name;
+    p->y.n_given = c->n;
+    iso_axis_range(&p->y, -(double)c->n + 0.45, 0.55);
+    struct iso_series like = {.kind = ISO_SERIES_MARKS, .mark = ISO_MARK_CIRCLE, .size = 4.2};
+    like.ink = iso_inks[ISO_INK_ACCENT];
+    iso_figure_legend(f, &like, "one joint model, shared {/:Italic r} = 1");
+    like.ink = iso_inks[ISO_INK_MUTED];
+    like.mark = ISO_MARK_SQUARE;
+    iso_figure_legend(f, &like, "separate fits");
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_compare_delta = {
+    .name = "compare-delta",
+    .title = "Change of φ",
+    .caption = "Δφ of each recipe against the base with its 95&nbsp;% interval from a paired block "
+               "bootstrap of the difference. Right of the dashed line a recurrence is worth more "
+               "than under the base.",
+    .build = build_delta,
+};

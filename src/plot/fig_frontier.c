@@ -1,0 +1,117 @@
+/* The compute-optimal frontier: loss at the best size against the budget, and the gap of every
+ * recurrence to r = 1.  The fit's curves are drawn beside the optima of the parabolas, which know
+ * nothing of the law, and beside the law with phi = 1, under which all architectures coincide. */
+#include "plot/figures.h"
+
+#include <math.h>
+
+enum { STEPS = 40 };
+
+static void add_curve(struct iso_panel *p, struct iso_series *line, const struct iso_fig_keys *k,
+                      const struct iso_fit *fit, const struct iso_flops_curve *curve,
+                      const struct iso_flops_curve *minus)
+{
+    for (int i = 0; i <= STEPS; i++) {
+        double c = iso_fig_budget_at(k, (double)i / STEPS),
+               loss = iso_frontier_at(fit, curve, c).loss_opt;
+        if (minus)
+            loss -= iso_frontier_at(fit, minus, c).loss_opt;
+        iso_series_add(p, line, c, loss);
+    }
+}
+
+static void add_optima(struct iso_panel *p, const struct iso_study *study,
+                       const struct iso_fig_keys *k, double r, bool gap)
+{
+    for (size_t i = 0; i < k->n_budget; i++) {
+        const struct iso_parabola *q = iso_fig_parabola(&study->derived, k->budget[i], r);
+        const struct iso_parabola *one = iso_fig_parabola(&study->derived, k->budget[i], 1);
+        if (!q || (gap && !one))
+            continue;
+        char budget[40];
+        iso_power_plain(budget, q->budget);
+        struct iso_series *mark =
+            iso_panel_marks(p, iso_ink_budget(i, k->n_budget), iso_fig_mark(k, r), 4.2);
+        double y = gap ? q->loss_opt - one->loss_opt : q->loss_opt;
+        iso_series_add_tip(p, mark, q->budget, y, "C = %s FLOPs, r = %g\n%s %.4f nats%s", budget, r,
+                           gap ? "gap to r = 1:" : "optimum of the parabola:", y,
+                           q->inside ? "" : "\n(beyond the sizes trained)");
+    }
+}
+
+static void build_losses(struct iso_panel *p, const struct iso_study *study,
+                         const struct iso_fig_keys *k)
+{
+    const struct iso_derived *d = &study->derived;
+    p->title = "Compute-optimal loss";
+    iso_axis_set(&p->y, "Loss {/:Italic L}* (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    for (size_t i = 0; i < d->n_curves && study->has_restricted; i++)
+        add_curve(p, iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SHORT, 1.3), k,
+                  &study->phi_1, &d->curve[i], NULL);
+    for (size_t i = 0; i < d->n_curves; i++)
+        add_curve(p, iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(k, d->curve[i].r), 1.4),
+                  k, &study->fit, &d->curve[i], NULL);
+    for (size_t i = 0; i < k->n_r; i++)
+        add_optima(p, study, k, k->r[i], false);
+}
+
+static void build_gaps(struct iso_panel *p, const struct iso_study *study,
+                       const struct iso_fig_keys *k)
+{
+    const struct iso_derived *d = &study->derived;
+    const struct iso_flops_curve *one = iso_fig_curve(d, 1);
+    p->title = "Gap to {/:Italic r} = 1";
+    iso_axis_set(&p->y, "{/:Italic L}*_r - {/:Italic L}*_1 (nats per token)", ISO_SCALE_LINEAR,
+                 ISO_TICK_PLAIN);
+    for (size_t i = 0; i < d->n_curves && one; i++) {
+        const struct iso_flops_curve *curve = &d->curve[i];
+        if (study->has_restricted && curve->r != 1)
+            add_curve(p, iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SHORT, 1.3), k,
+                      &study->phi_1, curve, one);
+    }
+    for (size_t i = 0; i < d->n_curves && one; i++) {
+        const struct iso_flops_curve *curve = &d->curve[i];
+        if (curve->r == 1)
+            continue;
+        struct iso_series *line =
+            iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(k, curve->r), 1.4);
+        add_curve(p, line, k, &study->fit, curve, one);
+        iso_panel_end_label(p, line->point[line->n_point - 1].y, iso_inks[ISO_INK_TEXT],
+                            iso_fig_arch_text(p->figure, curve->r));
+        add_optima(p, study, k, curve->r, true);
+    }
+    iso_series_add(p, iso_panel_series(p, ISO_SERIES_RULE_Y, iso_inks[ISO_INK_MUTED]), 0, 0);
+}
+
+static const char *build(struct iso_figure *f, const void *data)
+{
+    const struct iso_study *study = data;
+    if (study->derived.n_curves == 0)
+        return "The runs do not determine FLOPs per token as a function of size, so there is no "
+               "frontier.";
+    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 2, .panel_height = 270, .right = 44});
+    struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
+    for (size_t i = 0; i < 2; i++)
+        iso_axis_set(&f->panel[i].x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
+                     ISO_TICK_POWER);
+    build_losses(&f->panel[0], study, &k);
+    build_gaps(&f->panel[1], study, &k);
+    iso_fig_legend_archs(f, &k, true);
+    struct iso_series like = {.kind = ISO_SERIES_LINE,
+                              .ink = iso_inks[ISO_INK_ACCENT],
+                              .dash = ISO_DASH_SHORT,
+                              .width = 1.3};
+    if (study->has_restricted)
+        iso_figure_legend(f, &like, "{/:Italic φ} = 1: all {/:Italic r} collapse");
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_frontier = {
+    .name = "frontier",
+    .title = "Compute-optimal frontier",
+    .caption = "Left: loss at the compute-optimal size against the budget. Marks are the optima of "
+               "the parabolas, which know nothing of the law; black curves are the fitted law. "
+               "With φ&nbsp;=&nbsp;1 all architectures collapse onto one curve (dashed), which "
+               "fits none of them. Right: the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1.",
+    .build = build,
+};

@@ -1,0 +1,203 @@
+/* How well phi is known: its bootstrap distribution, its profile, and every interval and check
+ * side by side. */
+#include "plot/figures.h"
+
+#include <math.h>
+
+/* --- bootstrap and profile -------------------------------------------------------------------- */
+
+static void add_interval(struct iso_panel *p, double low, double high, double top)
+{
+    if (!isfinite(low) || !isfinite(high))
+        return;
+    struct iso_series *band = iso_panel_series(p, ISO_SERIES_BAND, iso_inks[ISO_INK_BAND]);
+    iso_series_add(p, band, low, 0)->y2 = top;
+    iso_series_add(p, band, high, 0)->y2 = top;
+}
+
+static void build_histogram(struct iso_panel *p, const struct iso_study *study)
+{
+    const struct iso_bootstrap *b = &study->intervals.bootstrap[0];
+    double lo = b->phi[0], hi = b->phi[b->n_resamples - 1];
+    size_t n = (size_t)fmin(30, fmax(8, round(1.6 * sqrt((double)b->n_resamples))));
+    double step = fmax(hi - lo, 1e-6) / (double)n;
+    size_t *count = ISO_ARENA_NEW_N(&p->figure->arena, size_t, n), most = 0;
+    for (size_t i = 0; i < b->n_resamples; i++) {
+        size_t bin = (size_t)fmin((double)n - 1, (b->phi[i] - lo) / step);
+        count[bin]++;
+        most = count[bin] > most ? count[bin] : most;
+    }
+    double top = 1.08 * (double)most;
+    p->title =
+        iso_arena_printf(&p->figure->arena, "Bootstrap over cells, %zu resamples", b->n_resamples);
+    iso_axis_set(&p->x, "{/:Italic φ}", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_set(&p->y, "Resamples", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_range(&p->y, 0, top);
+    add_interval(p, b->low, b->high, top);
+    struct iso_series *bars = iso_panel_series(p, ISO_SERIES_BARS, iso_inks[ISO_INK_SECOND]);
+    bars->width = step;
+    for (size_t i = 0; i < n; i++)
+        if (count[i])
+            iso_series_add_tip(p, bars, lo + ((double)i + 0.5) * step, (double)count[i],
+                               "φ from %.3f to %.3f\n%zu of %zu resamples", lo + (double)i * step,
+                               lo + (double)(i + 1) * step, count[i], b->n_resamples);
+    struct iso_series *rule = iso_panel_series(p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_ACCENT]);
+    rule->width = 1.6;
+    iso_series_add(p, rule, study->fit.phi, 0);
+    p->note = iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.3f\n95 %%: [%.3f, %.3f]",
+                               study->fit.phi, b->low, b->high);
+}
+
+static void build_profile(struct iso_panel *p, const struct iso_study *study)
+{
+    const struct iso_profile *q = &study->intervals.profile;
+    static const double critical = 3.841; /* chi-square, 1 degree of freedom, 95 % */
+    const double top = 3 * critical;
+    p->title = "Profile";
+    iso_axis_set(&p->x, "{/:Italic φ} held fixed", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_set(&p->y, "Rise of the objective (χ^{2} scale)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_range(&p->y, 0, top);
+    add_interval(p, q->low, q->high, top);
+    struct iso_series *line = iso_panel_line(p, iso_inks[ISO_INK_SECOND], ISO_DASH_SOLID, 1.8);
+    struct iso_series *dots = iso_panel_marks(p, iso_inks[ISO_INK_SECOND], ISO_MARK_CIRCLE, 2.2);
+    for (size_t i = 0; i < q->n; i++) {
+        if (!(q->statistic[i] <= top))
+            continue;
+        iso_series_add(p, line, q->phi[i], q->statistic[i]);
+        iso_series_add_tip(p, dots, q->phi[i], q->statistic[i],
+                           "φ = %.3f\nrise %.2f\nHuber sum %.4g", q->phi[i], q->statistic[i],
+                           q->huber_sum[i]);
+    }
+    struct iso_series *rule = iso_panel_series(p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_ACCENT]);
+    rule->width = 1.6;
+    iso_series_add(p, rule, study->fit.phi, 0);
+    struct iso_series *level = iso_panel_series(p, ISO_SERIES_RULE_Y, iso_inks[ISO_INK_MUTED]);
+    level->dash = ISO_DASH_SHORT;
+    iso_series_add(p, level, 0, critical);
+    if (isfinite(q->low) && isfinite(q->high))
+        p->note = iso_arena_printf(&p->figure->arena, "95 %%: [%.3f, %.3f]", q->low, q->high);
+}
+
+static const char *build_phi(struct iso_figure *f, const void *data)
+{
+    const struct iso_study *study = data;
+    if (!study->has_intervals || study->intervals.n_bootstraps == 0 ||
+        study->intervals.bootstrap[0].n_resamples < 2)
+        return "No bootstrap was asked for, so there is no distribution of φ.";
+    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 2, .panel_height = 250});
+    build_histogram(&f->panel[0], study);
+    build_profile(&f->panel[1], study);
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_phi = {
+    .name = "phi",
+    .title = "Bootstrap and profile of φ",
+    .caption = "Left: φ refitted on resamples of the (budget, <i>r</i>) cells, each with its own "
+               "starts. Right: the objective with φ held fixed and everything else refitted; the "
+               "dashed level bounds the 95&nbsp;% interval. The vertical line is the estimate, "
+               "the band the interval.",
+    .build = build_phi,
+};
+
+/* --- every interval and check ------------------------------------------------------------------
+ */
+
+/* Rows from top to bottom: a name, an estimate, and an interval when there is one. */
+struct forest {
+    struct iso_panel *p;
+    struct iso_series *range, *point;
+    double *at;
+    const char **name;
+    size_t n;
+};
+
+static void forest_row(struct forest *t, const char *name, double phi, double low, double high)
+{
+    if (!isfinite(phi))
+        return;
+    double y = -(double)t->n;
+    t->at[t->n] = y;
+    t->name[t->n++] = iso_figure_plain(t->p->figure, name);
+    if (isfinite(low) && isfinite(high)) {
+        struct iso_point *q = iso_series_add(t->p, t->range, low, y);
+        q->x2 = high;
+        iso_series_add_tip(t->p, t->point, phi, y, "%s\nφ = %.4f [%.4f, %.4f]", name, phi, low,
+                           high);
+    } else {
+        iso_series_add_tip(t->p, t->point, phi, y, "%s\nφ = %.4f", name, phi);
+    }
+}
+
+static void forest_intervals(struct forest *t, const struct iso_study *study)
+{
+    const struct iso_intervals *v = &study->intervals;
+    struct iso_arena *arena = &t->p->figure->arena;
+    for (size_t i = 0; i < v->n_bootstraps; i++)
+        forest_row(
+            t, iso_arena_printf(arena, "bootstrap over %ss", iso_block_name(v->bootstrap[i].block)),
+            study->fit.phi, v->bootstrap[i].low, v->bootstrap[i].high);
+    forest_row(t, "profile", study->fit.phi, v->profile.low, v->profile.high);
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (size_t i = 0; i < v->jackknife.n; i++)
+        if (!v->jackknife.row[i].problem) {
+            low = fmin(low, v->jackknife.row[i].phi);
+            high = fmax(high, v->jackknife.row[i].phi);
+        }
+    if (low <= high)
+        forest_row(t, "range when one budget, r or cell is left out", study->fit.phi, low, high);
+}
+
+static size_t forest_rows(const struct iso_study *study)
+{
+    return (study->has_intervals ? study->intervals.n_bootstraps + 2 : 0) +
+           (study->has_robust ? study->robust.n + study->robust.n_r : 0) + 2;
+}
+
+static const char *build_forest(struct iso_figure *f, const void *data)
+{
+    const struct iso_study *study = data;
+    if (!isfinite(study->fit.phi))
+        return "This law has no φ.";
+    if (!study->has_intervals && !study->has_robust)
+        return "Neither intervals nor checks were asked for.";
+    size_t room = forest_rows(study);
+    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 1, .left = 300, .panel_height = 1});
+    struct forest t = {.p = f->panel,
+                       .at = ISO_ARENA_NEW_N(&f->arena, double, room),
+                       .name = ISO_ARENA_NEW_N(&f->arena, const char *, room)};
+    struct iso_series *rule = iso_panel_series(t.p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_ACCENT]);
+    iso_series_add(t.p, rule, study->fit.phi, 0);
+    t.range = iso_panel_series(t.p, ISO_SERIES_RANGES, iso_inks[ISO_INK_SECOND]);
+    t.range->width = 2;
+    t.point = iso_panel_marks(t.p, iso_inks[ISO_INK_TEXT], ISO_MARK_CIRCLE, 3.6);
+    if (study->has_intervals)
+        forest_intervals(&t, study);
+    for (size_t i = 0; study->has_robust && i < study->robust.n; i++) {
+        const struct iso_robust_row *row = &study->robust.row[i];
+        if (!row->problem)
+            forest_row(&t, iso_arena_printf(&f->arena, "%s: %s", row->group, row->name), row->phi,
+                       NAN, NAN);
+    }
+    for (size_t i = 0; study->has_robust && study->robust.phi_of_r && i < study->robust.n_r; i++) {
+        const struct iso_phi_of_r *q = &study->robust.phi_of_r[i];
+        forest_row(&t, iso_arena_printf(&f->arena, "own exponent of r = %g", q->r), q->phi,
+                   q->phi - 1.96 * q->std_error, q->phi + 1.96 * q->std_error);
+    }
+    iso_axis_set(&t.p->x, "{/:Italic φ}", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_set(&t.p->y, "", ISO_SCALE_LINEAR, ISO_TICK_GIVEN);
+    t.p->y.given = t.at;
+    t.p->y.given_text = t.name;
+    t.p->y.n_given = t.n;
+    iso_axis_range(&t.p->y, -(double)t.n + 0.4, 0.6);
+    f->grid.panel_height = 19 * (double)t.n + 8;
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_forest = {
+    .name = "forest",
+    .title = "φ under every interval and check",
+    .caption = "Intervals (95&nbsp;%) of φ by method, and φ refitted with one choice changed at a "
+               "time. The vertical line is the estimate of the headline.",
+    .build = build_forest,
+};

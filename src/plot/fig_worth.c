@@ -1,0 +1,153 @@
+/* What looping saves and what it costs.
+ *
+ * Left: per-token FLOPs, unique and effective parameters against r at one width, relative to
+ * r = 1.  Right: the unique blocks that one block looped r times is worth, r^phi, between the
+ * two extremes phi = 0 (a loop is worth nothing) and phi = 1 (as good as r blocks). */
+#include "plot/figures.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct sizes {
+    double flops, unique, effective;
+};
+
+/* An architecture at model width d; sizes grow with d^2 at fixed depth. */
+static struct sizes sizes_at(const struct iso_study *study, const struct iso_flops_curve *c,
+                             double d)
+{
+    double n = (d / c->width) * (d / c->width);
+    struct iso_run run = {.r = c->r,
+                          .n_once = c->once * n,
+                          .n_rec = c->rec * n,
+                          .n_inject = c->inject * n,
+                          .n_embed = 0};
+    return (struct sizes){iso_flops_curve_at(c, n), n, iso_fit_n_eff(&study->fit, &run)};
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_width(struct iso_figure *f, const struct iso_runs *runs)
+{
+    double *d = ISO_ARENA_NEW_N(&f->arena, double, runs->n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < runs->n; i++)
+        if (isfinite(runs->at[i].d_model))
+            d[n++] = runs->at[i].d_model;
+    qsort(d, n, sizeof *d, by_value);
+    return n ? d[n / 2] : NAN;
+}
+
+static void axis_of_r(struct iso_panel *p, const struct iso_fig_keys *k)
+{
+    iso_axis_set(&p->x, "Recurrences {/:Italic r}", ISO_SCALE_LOG, ISO_TICK_GIVEN);
+    p->x.given = k->r;
+    p->x.n_given = k->n_r;
+}
+
+static void build_sizes(struct iso_panel *p, const struct iso_study *study,
+                        const struct iso_fig_keys *k)
+{
+    double d = median_width(p->figure, study->runs);
+    const struct iso_flops_curve *one = iso_fig_curve(&study->derived, 1);
+    p->title = iso_arena_printf(&p->figure->arena,
+                                "At equal depth and width ({/:Italic d}_{model} = %g)", d);
+    axis_of_r(p, k);
+    iso_axis_set(&p->y, "Relative to {/:Italic r} = 1 (%)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    struct iso_series *line[3], *mark[3];
+    static const char *const names[] = {"FLOPs", "effective", "unique"};
+    static const char *const words[] = {"training FLOPs per token", "effective parameters",
+                                        "unique parameters"};
+    static const enum iso_ink_name inks[] = {ISO_INK_MUTED, ISO_INK_ACCENT, ISO_INK_SECOND};
+    for (int i = 0; i < 3; i++) {
+        line[i] = iso_panel_line(p, iso_inks[inks[i]], iso_dash_of_arch((size_t)i), 1.6);
+        mark[i] = iso_panel_marks(p, iso_inks[inks[i]], iso_mark_of_arch((size_t)i), 4.2);
+    }
+    struct sizes base = sizes_at(study, one, d);
+    double last[3] = {0};
+    for (size_t i = 0; i < study->derived.n_curves; i++) {
+        const struct iso_flops_curve *c = &study->derived.curve[i];
+        struct sizes s = sizes_at(study, c, d);
+        const double at[3] = {s.flops, s.effective, s.unique};
+        const double of[3] = {base.flops, base.effective, base.unique};
+        for (int j = 0; j < 3; j++) {
+            char count[32];
+            last[j] = 100 * at[j] / of[j];
+            iso_series_add(p, line[j], c->r, last[j]);
+            iso_series_add_tip(p, mark[j], c->r, last[j], "r = %g\n%s %s\n%.1f %% of r = 1", c->r,
+                               words[j], iso_format_count(count, at[j]), last[j]);
+        }
+    }
+    for (int j = 0; j < 3; j++)
+        iso_panel_end_label(p, last[j], iso_inks[inks[j]], names[j]);
+}
+
+static void build_blocks(struct iso_panel *p, const struct iso_study *study,
+                         const struct iso_fig_keys *k)
+{
+    double top = k->r[k->n_r - 1], phi = study->fit.phi, interval[2];
+    iso_study_phi_interval(interval, study);
+    p->title = "Unique blocks that a looped block is worth";
+    axis_of_r(p, k);
+    iso_axis_set(&p->y, "Equivalent blocks {/:Italic r}^{φ}", ISO_SCALE_LOG, ISO_TICK_GIVEN);
+    p->y.given = k->r;
+    p->y.n_given = k->n_r;
+    struct iso_series *band = iso_panel_series(p, ISO_SERIES_BAND, iso_inks[ISO_INK_BAND]);
+    static const double extremes[] = {0, 1};
+    for (size_t i = 0; i < 2; i++) {
+        struct iso_series *line =
+            iso_panel_line(p, iso_inks[ISO_INK_MUTED], i ? ISO_DASH_SHORT : ISO_DASH_DOT, 1.3);
+        iso_series_add(p, line, 1, 1);
+        iso_series_add(p, line, top, pow(top, extremes[i]));
+        iso_panel_end_label(p, pow(top, extremes[i]), iso_inks[ISO_INK_MUTED],
+                            i ? "{/:Italic φ} = 1" : "{/:Italic φ} = 0");
+    }
+    struct iso_series *line = iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SOLID, 1.8);
+    for (int i = 0; i <= 32; i++) {
+        double r = pow(top, i / 32.0);
+        iso_series_add(p, line, r, pow(r, phi));
+        if (isfinite(interval[0]))
+            iso_series_add(p, band, r, pow(r, interval[0]))->y2 = pow(r, interval[1]);
+    }
+    struct iso_series *mark = iso_panel_marks(p, iso_inks[ISO_INK_ACCENT], ISO_MARK_CIRCLE, 4.2);
+    for (size_t i = 0; i < k->n_r; i++)
+        iso_series_add_tip(p, mark, k->r[i], pow(k->r[i], phi),
+                           "a block looped %g times\nis worth %.2f unique blocks\n(%.0f %% of %g)",
+                           k->r[i], pow(k->r[i], phi), 100 * pow(k->r[i], phi - 1), k->r[i]);
+    iso_panel_end_label(p, pow(top, phi), iso_inks[ISO_INK_ACCENT],
+                        iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.2f", phi));
+}
+
+static const char *build(struct iso_figure *f, const void *data)
+{
+    const struct iso_study *study = data;
+    const struct iso_derived *d = &study->derived;
+    if (!isfinite(study->fit.phi))
+        return "This law has no φ.";
+    if (d->n_curves < 2 || !iso_fig_curve(d, 1))
+        return "This needs runs with r = 1 and at least one other r.";
+    for (size_t i = 0; i < d->n_curves; i++)
+        if (!isfinite(d->curve[i].width))
+            return "This needs the width of every run (column d_model or s).";
+    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 2, .panel_height = 250, .right = 62});
+    struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
+    build_sizes(&f->panel[0], study, &k);
+    build_blocks(&f->panel[1], study, &k);
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_worth = {
+    .name = "worth",
+    .title = "What one recurrence is worth",
+    .caption = "Left: at equal depth and width the FLOPs per token stay nearly flat while unique "
+               "parameters fall with <i>r</i>; effective parameters "
+               "<i>N</i><sub>once</sub>&nbsp;+&nbsp;<i>r</i><sup>φ</sup><i>N</i><sub>rec</sub> "
+               "fall more slowly. Right: unique blocks that one looped block is worth, with the "
+               "95&nbsp;% interval of φ, between worthless (φ&nbsp;=&nbsp;0) and as good as "
+               "<i>r</i> blocks (φ&nbsp;=&nbsp;1).",
+    .build = build,
+};

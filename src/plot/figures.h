@@ -1,0 +1,67 @@
+/* The figures of the report: one row and one build function each.
+ *
+ * build() describes the figure (iso_figure_init and what follows) and returns NULL, or returns
+ * why these data have no such figure; the page then shows that sentence instead. */
+#ifndef ISO_PLOT_FIGURES_H
+#define ISO_PLOT_FIGURES_H
+
+#include "fit/compare.h"
+#include "fit/study.h"
+#include "plot/figure.h"
+
+struct iso_figure_row {
+    const char *name;    /* of the files: NAME.svg, NAME.pdf */
+    const char *title;   /* plain text */
+    const char *caption; /* HTML */
+    const char *(*build)(struct iso_figure *f, const void *data);
+};
+
+/* Data: struct iso_study. */
+extern const struct iso_figure_row iso_fig_worth, iso_fig_frontier, iso_fig_isoflops,
+    iso_fig_allocation, iso_fig_quality, iso_fig_residuals, iso_fig_phi, iso_fig_forest;
+/* Data: struct iso_compare_view. */
+extern const struct iso_figure_row iso_fig_compare_isoflops, iso_fig_compare_delta;
+
+struct iso_compare_view {
+    const struct iso_study *base;
+    const struct iso_compare *compare;
+};
+
+/* --- what several figures share (fig_common.c) ------------------------------------------------ */
+
+/* The budgets and recurrences of a table, which choose colours and markers. */
+struct iso_fig_keys {
+    double *budget, *r; /* rising */
+    size_t n_budget, n_r;
+};
+struct iso_fig_keys iso_fig_keys_of(struct iso_figure *f, const struct iso_runs *runs);
+size_t iso_fig_index(const double *list, size_t n, double x);
+struct iso_ink iso_fig_budget_ink(const struct iso_fig_keys *k, double budget);
+enum iso_mark iso_fig_mark(const struct iso_fig_keys *k, double r);
+enum iso_dash iso_fig_dash(const struct iso_fig_keys *k, double r);
+
+/* Legend rows: budgets as coloured marks, recurrences as marks (and lines, when `lines`). */
+void iso_fig_legend_budgets(struct iso_figure *f, const struct iso_fig_keys *k);
+void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k, bool lines);
+/* "r = 4" with the letter in italics. */
+const char *iso_fig_arch_text(struct iso_figure *f, double r);
+/* "4.64·10^17" in markup, or with Unicode superscripts for tips and tables. */
+const char *iso_fig_power_text(struct iso_figure *f, double x);
+void iso_power_plain(char buf[40], double x);
+
+/* Marks of one run each, with budget, r, N, D and loss as the tip. */
+void iso_fig_add_run(struct iso_panel *p, struct iso_series *s, double x, double y,
+                     const struct iso_run *run, double predicted);
+
+/* Between the smallest budget (0) and the largest (1), evenly in the logarithm. */
+double iso_fig_budget_at(const struct iso_fig_keys *k, double fraction);
+/* Of one r, and of one cell when its parabola has a minimum; NULL when there is none. */
+const struct iso_flops_curve *iso_fig_curve(const struct iso_derived *d, double r);
+const struct iso_parabola *iso_fig_parabola(const struct iso_derived *d, double budget, double r);
+
+/* The runs, parabolas and stars of one recurrence (NaN: of all) in one panel. */
+void iso_fig_isoflops_panel(struct iso_panel *p, const struct iso_runs *runs,
+                            const struct iso_derived *derived, const struct iso_fig_keys *keys,
+                            double r);
+
+#endif
