@@ -61,8 +61,8 @@ static void build_gaps(struct iso_panel *p, const struct iso_study *study,
     const struct iso_derived *d = &study->derived;
     const struct iso_flops_curve *one = iso_fig_curve(d, 1);
     p->title = "Gap to {/:Italic r} = 1";
-    iso_axis_set(&p->y, "{/:Italic L}*_r - {/:Italic L}*_1 (nats per token)", ISO_SCALE_LINEAR,
-                 ISO_TICK_PLAIN);
+    iso_axis_set(&p->y, "{/:Italic L}*_{/:Italic r} − {/:Italic L}*_1 (nats per token)",
+                 ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     for (size_t i = 0; i < d->n_curves && one; i++) {
         const struct iso_flops_curve *curve = &d->curve[i];
         if (study->has_restricted && curve->r != 1)

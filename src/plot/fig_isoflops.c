@@ -30,7 +30,7 @@ static void add_star(struct iso_panel *p, const struct iso_parabola *q, struct i
 {
     char budget[40], n[32], d[32];
     iso_power_plain(budget, q->budget);
-    struct iso_series *star = iso_panel_marks(p, ink, ISO_MARK_STAR, 8);
+    struct iso_series *star = iso_panel_marks(p, ink, ISO_MARK_STAR, 7.5);
     iso_series_add_tip(p, star, q->n_opt, q->loss_opt,
                        "optimum at C = %s, r = %g\nN* = %s, D* = %s tokens\nL* = %.4f nats", budget,
                        q->r, iso_format_count(n, q->n_opt), iso_format_count(d, q->d_opt),

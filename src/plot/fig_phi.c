@@ -27,7 +27,7 @@ static void build_histogram(struct iso_panel *p, const struct iso_study *study)
         count[bin]++;
         most = count[bin] > most ? count[bin] : most;
     }
-    double top = 1.08 * (double)most;
+    double top = 1.3 * (double)most; /* room for the note above the bars */
     p->title =
         iso_arena_printf(&p->figure->arena, "Bootstrap over cells, %zu resamples", b->n_resamples);
     iso_axis_set(&p->x, "{/:Italic φ}", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
@@ -52,7 +52,7 @@ static void build_profile(struct iso_panel *p, const struct iso_study *study)
 {
     const struct iso_profile *q = &study->intervals.profile;
     static const double critical = 3.841; /* chi-square, 1 degree of freedom, 95 % */
-    const double top = 3 * critical;
+    const double highest = 3 * critical, top = 1.2 * highest; /* room for the note */
     p->title = "Profile";
     iso_axis_set(&p->x, "{/:Italic φ} held fixed", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     iso_axis_set(&p->y, "Rise of the objective (χ^{2} scale)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
@@ -61,7 +61,7 @@ static void build_profile(struct iso_panel *p, const struct iso_study *study)
     struct iso_series *line = iso_panel_line(p, iso_inks[ISO_INK_SECOND], ISO_DASH_SOLID, 1.8);
     struct iso_series *dots = iso_panel_marks(p, iso_inks[ISO_INK_SECOND], ISO_MARK_CIRCLE, 2.2);
     for (size_t i = 0; i < q->n; i++) {
-        if (!(q->statistic[i] <= top))
+        if (!(q->statistic[i] <= highest))
             continue;
         iso_series_add(p, line, q->phi[i], q->statistic[i]);
         iso_series_add_tip(p, dots, q->phi[i], q->statistic[i],
@@ -162,7 +162,7 @@ static const char *build_forest(struct iso_figure *f, const void *data)
     if (!study->has_intervals && !study->has_robust)
         return "Neither intervals nor checks were asked for.";
     size_t room = forest_rows(study);
-    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 1, .left = 300, .panel_height = 1});
+    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 1, .panel_height = 1});
     struct forest t = {.p = f->panel,
                        .at = ISO_ARENA_NEW_N(&f->arena, double, room),
                        .name = ISO_ARENA_NEW_N(&f->arena, const char *, room)};
@@ -191,6 +191,8 @@ static const char *build_forest(struct iso_figure *f, const void *data)
     t.p->y.n_given = t.n;
     iso_axis_range(&t.p->y, -(double)t.n + 0.4, 0.6);
     f->grid.panel_height = 19 * (double)t.n + 8;
+    for (size_t i = 0; i < t.n; i++)
+        f->grid.left = fmin(330, fmax(f->grid.left, iso_text_width(t.name[i]) + 16));
     return NULL;
 }
 

@@ -19,7 +19,7 @@
 /* The text width of a printed page is 6.5 inches; a figure as wide has this many pixels, so the
  * font below prints at about 8 points. */
 enum { ISO_FIGURE_WIDTH = 720, ISO_FIGURE_FONT = 12, ISO_FIGURE_LINE = 16 };
-enum { ISO_LEGEND_SAMPLE = 26, ISO_LEGEND_ROW = 19 }; /* pixels */
+enum { ISO_LEGEND_ROW = 19 }; /* pixels */
 
 enum iso_scale { ISO_SCALE_LINEAR, ISO_SCALE_LOG };
 enum iso_tick_style {
@@ -102,7 +102,7 @@ struct iso_legend {
     struct iso_series sample; /* its kind and style; no points */
     bool heading;             /* no sample: begins a new row */
     const char *text;
-    double left, top; /* of its box, in pixels */
+    double left, top, sample_width; /* of its box, in pixels */
     struct iso_legend *next;
 };
 

@@ -99,7 +99,7 @@ enum iso_mark iso_mark_of_arch(size_t i)
 
 enum iso_dash iso_dash_of_arch(size_t i)
 {
-    static const enum iso_dash dashes[] = {ISO_DASH_SOLID, ISO_DASH_LONG,    ISO_DASH_SHORT,
-                                           ISO_DASH_DOT,   ISO_DASH_DASHDOT, ISO_DASH_DASHDOTDOT};
+    static const enum iso_dash dashes[] = {ISO_DASH_SOLID, ISO_DASH_LONG,  ISO_DASH_DASHDOT,
+                                           ISO_DASH_DOT,   ISO_DASH_SHORT, ISO_DASH_DASHDOTDOT};
     return dashes[i % (sizeof dashes / sizeof *dashes)];
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Pixels around the plotting areas. */
-static const double left_room = 60, left_bare = 12, right_room = 14, below_room = 44,
+static const double left_room = 60, left_bare = 12, right_room = 14, below_room = 42,
                     below_bare = 14, title_room = 22, no_title_room = 8, legend_below = 6;
 
 static double forward(const struct iso_axis *a, double x)
@@ -125,17 +125,17 @@ static void share_ranges(struct iso_figure *f)
 static double place_legend(struct iso_figure *f, double left)
 {
     double x = left, y = 4;
-    bool first = true;
     for (struct iso_legend *l = f->legend; l; l = l->next) {
-        double width = iso_text_width(l->text) + (l->heading ? 10 : ISO_LEGEND_SAMPLE + 18);
-        if (!first && (l->heading || x + width > f->width)) {
+        l->sample_width = l->heading ? 0 : l->sample.kind == ISO_SERIES_MARKS ? 16 : 28;
+        double text = iso_text_width(l->text) * (l->heading ? 1.12 : 1); /* headings are bold */
+        double width = l->sample_width + text;
+        if (l != f->legend && (l->heading || x + width > f->width)) {
             x = left;
             y += ISO_LEGEND_ROW;
         }
         l->left = x;
         l->top = y;
-        x += width;
-        first = false;
+        x += width + 12;
     }
     return f->legend ? y + ISO_LEGEND_ROW + legend_below : 0;
 }

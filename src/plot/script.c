@@ -8,8 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Scale of the PDF: pixels to points, 720 px on 6.5 inches. */
+/* Scale of the PDF: pixels to points, 720 px on 6.5 inches.  The factors make the pdfcairo
+ * terminal's units points: it draws a line width of 1 half a point wide and takes a font size
+ * for 96 units to the inch. */
 static const double points_per_pixel = 6.5 * 72 / ISO_FIGURE_WIDTH;
+static const double pdf_line_width = 2, pdf_font_scale = 0.75, pdf_dash_length = 2.36;
 
 /* gnuplot's point types, and the radius in pixels that point size 1 has in each drawing. */
 static const int point_type[ISO_N_MARK] = {
@@ -17,24 +20,46 @@ static const int point_type[ISO_N_MARK] = {
     [ISO_MARK_DIAMOND] = 13, [ISO_MARK_DOWN] = 11,  [ISO_MARK_PENTAGON] = 15,
     [ISO_MARK_STAR] = 0,     [ISO_MARK_CROSS] = 2,
 };
-/* Equal radii do not look equally large: squares fill their box, triangles do not. */
-static const double optical_size[ISO_N_MARK] = {
-    [ISO_MARK_CIRCLE] = 1,     [ISO_MARK_SQUARE] = 0.88, [ISO_MARK_TRIANGLE] = 1.15,
-    [ISO_MARK_DIAMOND] = 1.15, [ISO_MARK_DOWN] = 1.15,   [ISO_MARK_PENTAGON] = 1.05,
-    [ISO_MARK_STAR] = 1,       [ISO_MARK_CROSS] = 1,
+/* The terminals draw shapes of different sizes; these factors make them look alike. */
+static const double optical_size[2][ISO_N_MARK] = {
+    [ISO_DRAWING_SVG] =
+        {
+            [ISO_MARK_CIRCLE] = 1,
+            [ISO_MARK_SQUARE] = 0.92,
+            [ISO_MARK_TRIANGLE] = 1.02,
+            [ISO_MARK_DIAMOND] = 0.88,
+            [ISO_MARK_DOWN] = 1.02,
+            [ISO_MARK_PENTAGON] = 0.87,
+            [ISO_MARK_STAR] = 1,
+            [ISO_MARK_CROSS] = 0.9,
+        },
+    [ISO_DRAWING_PDF] =
+        {
+            [ISO_MARK_CIRCLE] = 0.88,
+            [ISO_MARK_SQUARE] = 0.8,
+            [ISO_MARK_TRIANGLE] = 1.02,
+            [ISO_MARK_DIAMOND] = 1.15,
+            [ISO_MARK_DOWN] = 1.02,
+            [ISO_MARK_PENTAGON] = 0.9,
+            [ISO_MARK_STAR] = 1,
+            [ISO_MARK_CROSS] = 0.9,
+        },
 };
 static const double radius_of_size_1 = 4.5;
 
 static const char *const dash_type[ISO_N_DASH] = {
-    [ISO_DASH_SOLID] = "1",           [ISO_DASH_LONG] = "(9,3)",
-    [ISO_DASH_SHORT] = "(4,2.5)",     [ISO_DASH_DOT] = "(1.5,2)",
-    [ISO_DASH_DASHDOT] = "(8,3,2,3)", [ISO_DASH_DASHDOTDOT] = "(8,3,2,3,2,3)",
+    [ISO_DASH_SOLID] = "1",
+    [ISO_DASH_LONG] = "(10,4)",
+    [ISO_DASH_SHORT] = "(4,3)",
+    [ISO_DASH_DOT] = "(1.5,2.5)",
+    [ISO_DASH_DASHDOT] = "(8,3,1.5,3)",
+    [ISO_DASH_DASHDOTDOT] = "(8,3,1.5,3,1.5,3)",
 };
 
 struct writer {
     struct iso_str *out;
     const struct iso_figure *f;
-    double unit; /* gnuplot line widths per pixel */
+    enum iso_drawing drawing;
     size_t n_data;
 };
 
@@ -136,7 +161,7 @@ static void put_line_style(struct writer *w, const struct iso_series *s)
 {
     iso_str_puts(w->out, " with lines lc ");
     put_rgb(w, s->ink);
-    iso_str_printf(w->out, " lw %.3g dt %s", s->width * w->unit, dash_type[s->dash]);
+    iso_str_printf(w->out, " lw %.3g dt %s", s->width, dash_type[s->dash]);
 }
 
 static void put_mark_style(struct writer *w, const struct iso_series *s)
@@ -146,13 +171,13 @@ static void put_mark_style(struct writer *w, const struct iso_series *s)
         put_rgb(w, s->ink);
         iso_str_printf(w->out, " fs solid 1 border lc ");
         put_rgb(w, iso_inks[ISO_INK_PAPER]);
-        iso_str_printf(w->out, " lw %.3g", 0.8 * w->unit);
+        iso_str_printf(w->out, " lw %.3g", 0.8);
         return;
     }
     iso_str_puts(w->out, " with points lc ");
     put_rgb(w, s->ink);
     iso_str_printf(w->out, " pt %d ps %.3g lw %.3g", point_type[s->mark],
-                   s->size * optical_size[s->mark] / radius_of_size_1, 1.2 * w->unit);
+                   s->size * optical_size[w->drawing][s->mark] / radius_of_size_1, 1.2);
 }
 
 static void put_style(struct writer *w, const struct iso_series *s)
@@ -166,7 +191,7 @@ static void put_style(struct writer *w, const struct iso_series *s)
         put_rgb(w, iso_inks[ISO_INK_PAPER]);
         iso_str_puts(w->out, " fc ");
         put_rgb(w, s->ink);
-        iso_str_printf(w->out, " lw %.3g", 0.8 * w->unit);
+        iso_str_printf(w->out, " lw %.3g", 0.8);
         break;
     case ISO_SERIES_BAND:
         iso_str_puts(w->out, " using 1:2:3 with filledcurves fs solid 1 noborder fc ");
@@ -183,26 +208,21 @@ static void put_style(struct writer *w, const struct iso_series *s)
 
 /* --- panels --------------------------------------------------------------------------------- */
 
+/* Range, scale and tick marks; the texts are set on the canvas, where both terminals put them
+ * at the same place. */
 static void put_axis(struct writer *w, char name, const struct iso_axis *a)
 {
     char lo[32], hi[32];
     iso_str_printf(w->out, "%sset logscale %c\nset %crange [%s:%s] noextend\n",
                    a->scale == ISO_SCALE_LOG ? "" : "un", name, name, iso_format_double(lo, a->lo),
                    iso_format_double(hi, a->hi));
-    iso_str_printf(w->out, "set %ctics nomirror out scale 0.45,0.25 tc ", name);
-    put_rgb(w, iso_inks[ISO_INK_TEXT]);
-    iso_str_puts(w->out, " (");
+    iso_str_printf(w->out, "set %ctics nomirror out scale 0.45,0.25 (", name);
     for (size_t i = 0; i < a->n_tick; i++) {
         char at[32];
-        iso_str_puts(w->out, i ? ", " : "");
-        put_text(w, a->bare ? "" : a->tick[i].text);
-        iso_str_printf(w->out, " %s %d", iso_format_double(at, a->tick[i].at), !*a->tick[i].text);
+        iso_str_printf(w->out, "%s'' %s %d", i ? ", " : "", iso_format_double(at, a->tick[i].at),
+                       !*a->tick[i].text);
     }
-    iso_str_printf(w->out, ")\nset %clabel ", name);
-    put_text(w, a->bare ? "" : a->label);
-    iso_str_puts(w->out, name == 'x' ? " offset 0,0.35 tc " : " offset 0.6,0 tc ");
-    put_rgb(w, iso_inks[ISO_INK_TEXT]);
-    iso_str_putc(w->out, '\n');
+    iso_str_puts(w->out, ")\n");
 }
 
 static void put_margins(struct writer *w, double left, double top, double width, double height)
@@ -225,9 +245,9 @@ static void put_panel(struct writer *w, const struct iso_panel *p)
     put_axis(w, 'y', &p->y);
     iso_str_puts(w->out, "set border 3 lc ");
     put_rgb(w, iso_inks[ISO_INK_TEXT]);
-    iso_str_printf(w->out, " lw %.3g\nset grid xtics ytics noxmtics back lt 1 lc ", 0.8 * w->unit);
+    iso_str_printf(w->out, " lw %.3g\nset grid xtics ytics back lt 1 lc ", 0.8);
     put_rgb(w, iso_inks[ISO_INK_GRID]);
-    iso_str_printf(w->out, " lw %.3g\nplot NaN", 0.8 * w->unit);
+    iso_str_printf(w->out, " lw %.3g\nplot NaN", 0.8);
     for (const struct iso_series *s = p->series; s; s = s->next, first++) {
         if (s->n_point == 0)
             continue;
@@ -239,49 +259,77 @@ static void put_panel(struct writer *w, const struct iso_panel *p)
 
 /* --- texts and legend, in pixels -------------------------------------------------------------- */
 
+enum face { PLAIN, BOLD, UPRIGHT /* turned by 90 degrees */ };
+
 static void put_label(struct writer *w, double x, double y, enum iso_align align,
-                      struct iso_ink ink, bool bold, const char *text)
+                      struct iso_ink ink, enum face face, const char *text)
 {
     static const char *const words[] = {
         [ISO_LEFT] = "left", [ISO_CENTRE] = "center", [ISO_RIGHT] = "right"};
+    if (!*text)
+        return;
     iso_str_puts(w->out, "set label ");
-    const char *open = bold ? "{/:Bold " : "", *close = bold ? "}" : "";
+    const char *open = face == BOLD ? "{/:Bold " : "", *close = face == BOLD ? "}" : "";
     struct iso_str whole = {0};
     iso_str_printf(&whole, "%s%s%s", open, text, close);
     put_text(w, iso_str_text(&whole));
     iso_str_release(&whole);
-    iso_str_printf(w->out, " at %.2f,%.2f %s front tc ", x, y, words[align]);
+    iso_str_printf(w->out, " at %.2f,%.2f %s%s front tc ", x, y, words[align],
+                   face == UPRIGHT ? " rotate by 90" : "");
     put_rgb(w, ink);
     iso_str_putc(w->out, '\n');
+}
+
+/* Pixels between the axis line and the middle of its texts. */
+static const double x_tick_drop = 14, x_label_drop = 32, y_tick_gap = 7, y_label_gap = 12;
+
+static void put_axis_texts(struct writer *w, const struct iso_panel *p)
+{
+    struct iso_ink ink = iso_inks[ISO_INK_TEXT];
+    double bottom = p->top + p->height, widest = 0;
+    for (size_t i = 0; i < p->x.n_tick && !p->x.bare; i++)
+        put_label(w, iso_panel_px(p, p->x.tick[i].at), bottom + x_tick_drop, ISO_CENTRE, ink, PLAIN,
+                  p->x.tick[i].text);
+    for (size_t i = 0; i < p->y.n_tick && !p->y.bare; i++) {
+        put_label(w, p->left - y_tick_gap, iso_panel_py(p, p->y.tick[i].at), ISO_RIGHT, ink, PLAIN,
+                  p->y.tick[i].text);
+        widest = fmax(widest, iso_text_width(p->y.tick[i].text));
+    }
+    if (!p->x.bare)
+        put_label(w, p->left + p->width / 2, bottom + x_label_drop, ISO_CENTRE, ink, PLAIN,
+                  p->x.label);
+    if (!p->y.bare)
+        put_label(w, p->left - y_tick_gap - widest - y_label_gap, p->top + p->height / 2,
+                  ISO_CENTRE, ink, UPRIGHT, p->y.label);
 }
 
 static void put_panel_texts(struct writer *w, const struct iso_panel *p)
 {
     struct iso_ink text = iso_inks[ISO_INK_TEXT];
     if (p->title)
-        put_label(w, p->left, p->top - 11, ISO_LEFT, text, true, p->title);
+        put_label(w, p->left, p->top - 11, ISO_LEFT, text, BOLD, p->title);
     double y = p->note_top + ISO_FIGURE_LINE / 2.0;
     for (const char *line = p->note; line && *line; y += ISO_FIGURE_LINE) {
         struct iso_str one = {0};
         size_t len = strcspn(line, "\n");
         iso_str_append(&one, line, len);
-        put_label(w, p->note_left, y, p->note_right ? ISO_RIGHT : ISO_LEFT, text, false,
+        put_label(w, p->note_left, y, p->note_right ? ISO_RIGHT : ISO_LEFT, text, PLAIN,
                   iso_str_text(&one));
         iso_str_release(&one);
         line += len + (line[len] == '\n');
     }
     for (const struct iso_label *l = p->label; l; l = l->next)
-        put_label(w, iso_panel_px(p, l->x), iso_panel_py(p, l->y), l->align, l->ink, false,
+        put_label(w, iso_panel_px(p, l->x), iso_panel_py(p, l->y), l->align, l->ink, PLAIN,
                   l->text);
     for (const struct iso_label *l = p->end_label; l; l = l->next)
-        put_label(w, l->x, l->y, ISO_LEFT, l->ink, false, l->text);
+        put_label(w, l->x, l->y, ISO_LEFT, l->ink, PLAIN, l->text);
 }
 
 /* The sample of a legend entry as a series on the canvas, whose units are pixels. */
 static void put_legend_data(struct writer *w, const struct iso_panel *canvas,
                             const struct iso_legend *l)
 {
-    double middle = l->top + ISO_LEGEND_ROW / 2.0, right = l->left + ISO_LEGEND_SAMPLE - 6;
+    double middle = l->top + ISO_LEGEND_ROW / 2.0, right = l->left + l->sample_width - 6;
     double centre = (l->left + right) / 2;
     struct iso_point points[2] = {{l->left, middle, right, middle, NULL},
                                   {right, middle, right, middle, NULL}};
@@ -337,13 +385,15 @@ static void put_canvas(struct writer *w)
     put_margins(w, 0, 0, f->width, f->height);
     iso_str_printf(w->out,
                    "unset logscale\nset xrange [0:%g] noextend\nset yrange [%g:0] noextend\n"
-                   "unset border\nunset tics\nunset grid\nset xlabel ''\nset ylabel ''\n",
+                   "unset border\nunset tics\nunset grid\n",
                    f->width, f->height);
     for (const struct iso_legend *l = f->legend; l; l = l->next)
-        put_label(w, l->left + (l->heading ? 0 : ISO_LEGEND_SAMPLE), l->top + ISO_LEGEND_ROW / 2.0,
-                  ISO_LEFT, iso_inks[ISO_INK_TEXT], l->heading, l->text);
-    for (size_t i = 0; i < f->grid.rows * f->grid.cols; i++)
+        put_label(w, l->left + l->sample_width, l->top + ISO_LEGEND_ROW / 2.0, ISO_LEFT,
+                  iso_inks[ISO_INK_TEXT], l->heading ? BOLD : PLAIN, l->text);
+    for (size_t i = 0; i < f->grid.rows * f->grid.cols; i++) {
+        put_axis_texts(w, &f->panel[i]);
         put_panel_texts(w, &f->panel[i]);
+    }
     iso_str_puts(w->out, "plot NaN");
     put_legend_styles(w, first);
     iso_str_putc(w->out, '\n');
@@ -352,7 +402,7 @@ static void put_canvas(struct writer *w)
 void iso_script_write(struct iso_str *out, const struct iso_figure *f, enum iso_drawing drawing,
                       const char *path)
 {
-    struct writer w = {.out = out, .f = f, .unit = 1};
+    struct writer w = {.out = out, .f = f, .drawing = drawing};
     iso_str_puts(out, "set encoding utf8\n");
     if (drawing == ISO_DRAWING_SVG)
         iso_str_printf(out, "set terminal svg enhanced size %g,%g dynamic font 'sans-serif,%d'\n",
@@ -360,9 +410,10 @@ void iso_script_write(struct iso_str *out, const struct iso_figure *f, enum iso_
     else
         iso_str_printf(out,
                        "set terminal pdfcairo enhanced size %.4fin,%.4fin font 'Sans,%.3f' "
-                       "linewidth %.3f\n",
+                       "fontscale %.3f linewidth %.3f dashlength %.3f\n",
                        f->width * points_per_pixel / 72, f->height * points_per_pixel / 72,
-                       ISO_FIGURE_FONT * points_per_pixel, points_per_pixel);
+                       ISO_FIGURE_FONT * points_per_pixel, pdf_font_scale,
+                       pdf_line_width * points_per_pixel, pdf_dash_length);
     iso_str_puts(out, "set output ");
     put_text(&w, path);
     iso_str_puts(out, "\nunset key\nset multiplot\n");

@@ -59,14 +59,24 @@ static const char *linear_text(struct iso_arena *arena, double x, int decimals)
     return iso_arena_printf(arena, "%s%.*f", x < 0 ? "\xE2\x88\x92" : "", decimals, fabs(x));
 }
 
+/* The finest of the steps 1, 2, 5, 10, ... that gives at most `wanted` ticks. */
+static double linear_step(const struct iso_axis *a, double wanted)
+{
+    static const double factor[] = {1, 2, 5};
+    double power = pow(10, floor(log10((a->hi - a->lo) / wanted)) - 1);
+    for (int i = 0;; i++) {
+        double step = factor[i % 3] * power * pow(10, i / 3);
+        if (floor(a->hi / step + 1e-9) - ceil(a->lo / step - 1e-9) + 1 <= wanted)
+            return step;
+    }
+}
+
 static void linear_ticks(struct iso_axis *a, struct iso_arena *arena, double wanted)
 {
-    double span = a->hi - a->lo;
-    double raw = span / fmax(wanted, 2), power = pow(10, floor(log10(raw)));
-    double step = power * (raw / power <= 1 ? 1 : raw / power <= 2 ? 2 : raw / power <= 5 ? 5 : 10);
+    double step = linear_step(a, wanted);
     int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
     double first = ceil(a->lo / step - 1e-9);
-    size_t room = (size_t)(span / step) + 3;
+    size_t room = (size_t)((a->hi - a->lo) / step) + 3;
     a->tick = ISO_ARENA_NEW_N(arena, struct iso_tick, room);
     for (size_t i = 0; i + 1 < room; i++) {
         double at = (first + (double)i) * step;
@@ -84,16 +94,28 @@ static const char *power_text(struct iso_arena *arena, int digit, int exponent)
                             digit, exponent);
 }
 
+/* 2e7 is 20M: round numbers need no digits behind the point. */
+static const char *count_text(struct iso_arena *arena, double x)
+{
+    static const struct {
+        double unit;
+        const char *letter;
+    } units[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "K"}, {0, ""}};
+    size_t i = 0;
+    while (x < units[i].unit * (1 - 1e-9))
+        i++;
+    return iso_arena_printf(arena, "%g%s", units[i].unit > 0 ? x / units[i].unit : x,
+                            units[i].letter);
+}
+
 static const char *log_text(const struct iso_axis *a, struct iso_arena *arena, int digit,
                             int exponent)
 {
     double at = digit * pow(10, exponent);
     if (a->style == ISO_TICK_POWER)
         return power_text(arena, digit, exponent);
-    if (a->style == ISO_TICK_COUNT) {
-        char buf[32];
-        return iso_arena_strdup(arena, iso_format_count(buf, at));
-    }
+    if (a->style == ISO_TICK_COUNT)
+        return count_text(arena, at);
     return linear_text(arena, at, exponent < 0 ? -exponent : 0);
 }
 
@@ -115,7 +137,7 @@ static void log_ticks(struct iso_axis *a, struct iso_arena *arena, double wanted
 {
     const char *named = digit_sets[0];
     for (size_t i = 0; i < sizeof digit_sets / sizeof *digit_sets; i++)
-        if (count_digits(a, digit_sets[i]) <= fmax(wanted, 2) || count_digits(a, named) < 2)
+        if (count_digits(a, digit_sets[i]) <= wanted || count_digits(a, named) < 2)
             named = digit_sets[i];
     int low = (int)floor(log10(a->lo)), high = (int)ceil(log10(a->hi));
     a->tick = ISO_ARENA_NEW_N(arena, struct iso_tick, (size_t)(high - low + 1) * 9);
@@ -133,10 +155,14 @@ static void given_ticks(struct iso_axis *a, struct iso_arena *arena)
                  a->given_text ? a->given_text[i] : iso_arena_printf(arena, "%g", a->given[i]));
 }
 
+/* Pixels that one tick takes on a horizontal axis, by the length of its text. */
+static const double tick_room[] = {
+    [ISO_TICK_PLAIN] = 46, [ISO_TICK_POWER] = 54, [ISO_TICK_COUNT] = 42, [ISO_TICK_GIVEN] = 1};
+
 void iso_axis_ticks(struct iso_axis *a, struct iso_arena *arena, double pixels, bool wide)
 {
     a->n_tick = 0;
-    double wanted = pixels / (wide ? 58 : 34);
+    double wanted = fmax(4, pixels / (wide ? tick_room[a->style] : 28));
     if (a->style == ISO_TICK_GIVEN)
         given_ticks(a, arena);
     else if (a->scale == ISO_SCALE_LOG)

@@ -1,0 +1,286 @@
+/* The report's sections: see report.h.  A section is a row of sections[]; the tables of the fit
+ * are placed by name, and those that no section names come in the last one. */
+#include "plot/report.h"
+
+#include "base/file.h"
+#include "isodepth.h"
+#include "plot/svg.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* --- tables of the fit ------------------------------------------------------------------------ */
+
+/* Which section shows which table of iso_study_tables. */
+static const struct {
+    const char *table, *section;
+} places[] = {
+    {"parameters", "quality"},
+};
+
+static const char *section_of_table(const char *name)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (iso_str_eq(places[i].table, name))
+            return places[i].section;
+    return "numbers";
+}
+
+static enum iso_status put_tables(struct iso_page *page, const struct iso_report *report,
+                                  const char *section, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (const struct iso_study_table *row = iso_study_tables; row->name && st == ISO_OK; row++) {
+        if (!iso_str_eq(section_of_table(row->name), section))
+            continue;
+        struct iso_table t = {0};
+        row->build(&t, report->study);
+        st = iso_page_table(page, row->name, row->title, &t, err);
+        iso_table_release(&t);
+    }
+    return st;
+}
+
+/* --- sections --------------------------------------------------------------------------------- */
+
+static enum iso_status put_figures(struct iso_page *page, const struct iso_report *report,
+                                   const struct iso_figure_row *const *rows, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (; *rows && st == ISO_OK; rows++)
+        st = iso_page_figure(page, *rows, report->study, err);
+    return st;
+}
+
+static enum iso_status build_compare(struct iso_page *page, const struct iso_report *report,
+                                     struct iso_err *err)
+{
+    const struct iso_compare *c = report->compare;
+    struct iso_compare_view view = {report->study, c};
+    struct iso_table t;
+    enum iso_status st = iso_page_figure(page, &iso_fig_compare_delta, &view, err);
+    if (st == ISO_OK) {
+        iso_table_init(&t, "recipe|φ base|φ|Δφ|low|high|share above 0|inference FLOPs|verdict");
+        for (size_t i = 0; i < c->n; i++) {
+            const struct iso_variant *v = &c->variant[i];
+            iso_table_put(&t, v->name);
+            iso_table_putf(&t, "%.3f", v->phi_base);
+            iso_table_putf(&t, "%.3f", v->phi);
+            iso_table_putf(&t, "%+.3f", v->delta_phi);
+            iso_table_putf(&t, "%+.3f", v->delta_low);
+            iso_table_putf(&t, "%+.3f", v->delta_high);
+            iso_table_putf(&t, "%.3f", v->share_above);
+            iso_table_putf(&t, "%+.1f %%", 100 * v->inference_change);
+            iso_table_put(&t, iso_verdict_name(v->verdict));
+        }
+        st = iso_page_table(page, "compare", "Change of φ against the base", &t, err);
+        iso_table_release(&t);
+    }
+    if (st == ISO_OK)
+        st = iso_page_figure(page, &iso_fig_compare_isoflops, &view, err);
+    if (st != ISO_OK)
+        return st;
+    iso_table_init(&t, "recipe|budget|r|change (nats)|token|capacity|width|N* base|N*");
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < c->variant[i].n_channels; k++) {
+            const struct iso_channel *q = &c->variant[i].channel[k];
+            char text[40];
+            iso_table_put(&t, c->variant[i].name);
+            iso_power_plain(text, q->budget);
+            iso_table_put(&t, text);
+            iso_table_putf(&t, "%g", q->r);
+            iso_table_putf(&t, "%+.4f", q->change);
+            iso_table_putf(&t, "%+.4f", q->token);
+            iso_table_putf(&t, "%+.4f", q->capacity);
+            iso_table_putf(&t, "%+.4f", q->width);
+            iso_table_put(&t, iso_format_count(text, q->base_n));
+            iso_table_put(&t, iso_format_count(text, q->variant_n));
+        }
+    st = iso_page_table(page, "compare-channels",
+                        "Change of the compute-optimal loss and where it comes from", &t, err);
+    iso_table_release(&t);
+    return st;
+}
+
+static enum iso_status build_runs(struct iso_page *page, const struct iso_report *report,
+                                  struct iso_err *err)
+{
+    const struct iso_runs *runs = report->study->runs;
+    const struct iso_derived *d = &report->study->derived;
+    struct iso_table t;
+    iso_table_init(&t, "budget|r|d_model|N|tokens|loss|predicted|residual|source");
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i];
+        char text[40];
+        iso_power_plain(text, run->budget);
+        iso_table_put(&t, text);
+        iso_table_putf(&t, "%g", run->r);
+        if (isfinite(run->d_model))
+            iso_table_putf(&t, "%g", run->d_model);
+        else
+            iso_table_put(&t, "-");
+        iso_table_put(&t, iso_format_count(text, iso_run_params(run)));
+        iso_table_put(&t, iso_format_count(text, run->tokens));
+        iso_table_putf(&t, "%.4f", run->loss);
+        iso_table_putf(&t, "%.4f", d->predicted[i]);
+        iso_table_putf(&t, "%+.4f", d->residual[i]);
+        iso_table_putf(&t, "%s:%d", run->file, run->line);
+    }
+    enum iso_status st = iso_page_table(page, "runs", "Runs and what the law predicts", &t, err);
+    iso_table_release(&t);
+    if (st != ISO_OK)
+        return st;
+    if (runs->n_left_out == 0)
+        iso_page_html(page, "<p>No row was left out.</p>\n");
+    iso_table_init(&t, "source|budget|r|reason");
+    for (size_t i = 0; i < runs->n_left_out; i++) {
+        const struct iso_left_out *l = &runs->left_out[i];
+        char text[40];
+        iso_table_putf(&t, "%s:%d", l->run.file, l->run.line);
+        iso_power_plain(text, l->run.budget);
+        iso_table_put(&t, text);
+        iso_table_putf(&t, "%g", l->run.r);
+        iso_table_put(&t, l->reason);
+    }
+    st = iso_page_table(page, "left-out", "Rows left out of the fit", &t, err);
+    iso_table_release(&t);
+    return st;
+}
+
+static enum iso_status build_method(struct iso_page *page, const struct iso_report *report,
+                                    struct iso_err *err)
+{
+    (void)err;
+    iso_report_method(&page->html, report);
+    return ISO_OK;
+}
+
+static enum iso_status build_provenance(struct iso_page *page, const struct iso_report *report,
+                                        struct iso_err *err)
+{
+    (void)err;
+    const struct iso_fit_options *o = &report->study->options.fit;
+    iso_page_html(page, "<dl><dt>Command</dt><dd><code>");
+    iso_page_text(page, report->command);
+    iso_page_html(page, "</code></dd>\n<dt>Program</dt><dd>isodepth %s</dd>\n", ISODEPTH_VERSION);
+    iso_page_html(page, "<dt>Seed</dt><dd>%" PRIu64 "</dd>\n", o->seed);
+    for (size_t i = 0; i < report->n_input; i++) {
+        iso_page_html(page, "<dt>Input</dt><dd><code>");
+        iso_page_text(page, report->input[i].path);
+        iso_page_html(page, "</code>, %zu bytes, XXH64 <code>%016" PRIx64 "</code></dd>\n",
+                      report->input[i].bytes, report->input[i].checksum);
+    }
+    iso_page_html(page, "<dt>Files</dt><dd><a href=\"fit.json\">fit.json</a> (everything at full "
+                        "precision), <a href=\"runs.csv\">runs.csv</a>, figures/*.svg, "
+                        "figures/*.pdf, tables/*.tex</dd></dl>\n");
+    return ISO_OK;
+}
+
+/* A section shows its figures, then what build() adds, then its tables. */
+struct row {
+    const char *id, *title;
+    const struct iso_figure_row *const *figures; /* ended by NULL, or NULL */
+    enum iso_status (*build)(struct iso_page *, const struct iso_report *, struct iso_err *);
+};
+
+#define FIGURES(...)                                                                               \
+    (const struct iso_figure_row *const[])                                                         \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+static const struct row rows[] = {
+    {"worth", "What one recurrence is worth", FIGURES(&iso_fig_worth), NULL},
+    {"compare", "Recipes compared", NULL, build_compare},
+    {"frontier", "Compute-optimal frontier", FIGURES(&iso_fig_frontier), NULL},
+    {"isoflops", "Loss at fixed compute", FIGURES(&iso_fig_isoflops), NULL},
+    {"allocation", "Optimal allocation", FIGURES(&iso_fig_allocation), NULL},
+    {"phi", "How well φ is known", FIGURES(&iso_fig_phi, &iso_fig_forest), NULL},
+    {"quality", "How well the law fits", FIGURES(&iso_fig_quality, &iso_fig_residuals), NULL},
+    {"numbers", "More numbers", NULL, NULL},
+    {"runs", "Runs", NULL, build_runs},
+    {"method", "Method", NULL, build_method},
+    {"provenance", "Provenance", NULL, build_provenance},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+struct bound_row {
+    const struct row *row;
+    const struct iso_report *report;
+};
+
+static enum iso_status build_row(struct iso_page *page, const void *data, struct iso_err *err)
+{
+    const struct bound_row *b = data;
+    enum iso_status st = ISO_OK;
+    if (b->row->figures)
+        st = put_figures(page, b->report, b->row->figures, err);
+    if (st == ISO_OK && b->row->build)
+        st = b->row->build(page, b->report, err);
+    return st == ISO_OK ? put_tables(page, b->report, b->row->id, err) : st;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static enum iso_status write_in(const char *dir, const char *name, const struct iso_str *text,
+                                struct iso_err *err)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s/%s", dir, name);
+    enum iso_status st = iso_file_write(path.text, iso_str_text(text), text->len, err);
+    iso_str_release(&path);
+    return st;
+}
+
+static enum iso_status write_data(const struct iso_report *report, const char *dir,
+                                  struct iso_err *err)
+{
+    struct iso_str s = {0};
+    struct iso_json_out w = {&s, 2, 0, false};
+    iso_study_write_json(&w, NULL, report->study);
+    iso_str_putc(&s, '\n');
+    enum iso_status st = write_in(dir, "fit.json", &s, err);
+    iso_str_clear(&s);
+    if (st == ISO_OK && report->compare) {
+        struct iso_json_out v = {&s, 2, 0, false};
+        iso_compare_write_json(&v, report->compare);
+        iso_str_putc(&s, '\n');
+        st = write_in(dir, "compare.json", &s, err);
+        iso_str_clear(&s);
+    }
+    if (st == ISO_OK) {
+        iso_runs_write_csv(&s, report->study->runs);
+        st = write_in(dir, "runs.csv", &s, err);
+    }
+    iso_str_release(&s);
+    return st;
+}
+
+enum iso_status iso_report_write(const struct iso_report *report, const char *dir,
+                                 struct iso_err *err)
+{
+    struct bound_row bound[N_ROWS];
+    struct iso_section *sections = ISO_NEW_N(struct iso_section, N_ROWS + report->n_extra);
+    size_t n = 0, first_extra = N_ROWS - 3; /* before the runs, the method and the provenance */
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (i == first_extra)
+            for (size_t k = 0; k < report->n_extra; k++)
+                sections[n++] = report->extra[k];
+        if (rows[i].build == build_compare && !report->compare)
+            continue;
+        bound[i] = (struct bound_row){&rows[i], report};
+        sections[n++] = (struct iso_section){rows[i].id, rows[i].title, build_row, &bound[i]};
+    }
+    struct iso_str headline = {0};
+    iso_report_headline(&headline, report);
+    struct iso_page_head head = {report->title, iso_str_text(&headline)};
+    enum iso_status st = iso_dir_make(dir, err);
+    if (st == ISO_OK)
+        st = write_data(report, dir, err);
+    if (st == ISO_OK)
+        st = iso_page_write(&head, sections, n, dir, err);
+    iso_str_release(&headline);
+    free(sections);
+    return st;
+}
