@@ -176,31 +176,36 @@ static void place_panels(struct iso_figure *f)
 
 /* --- names at the ends of curves ------------------------------------------------------------ */
 
+struct slot {
+    double y;
+    struct iso_label *label;
+};
+
 static int by_height(const void *a, const void *b)
 {
-    const struct iso_label *const *x = a, *const *y = b;
-    return ((*x)->y > (*y)->y) - ((*x)->y < (*y)->y);
+    const struct slot *x = a, *y = b;
+    return (x->y > y->y) - (x->y < y->y);
 }
 
-/* Moves the labels apart from the lowest up; when they run over the top, pushes them down. */
+/* Moves the labels apart from the highest down; when they run over the bottom, pushes them up. */
 static void spread_end_labels(struct iso_panel *p)
 {
     size_t n = 0, room = 0;
-    struct iso_label **list = NULL;
-    for (struct iso_label *l = p->end_label; l; l = l->next) {
-        l->y = iso_panel_py(p, l->y);
-        l->x = p->left + p->width + 6;
-        *ISO_PUSH(list, n, room) = l;
-    }
+    struct slot *slot = NULL;
+    for (struct iso_label *l = p->end_label; l; l = l->next)
+        *ISO_PUSH(slot, n, room) = (struct slot){iso_panel_py(p, l->y), l};
     if (n)
-        qsort(list, n, sizeof *list, by_height);
+        qsort(slot, n, sizeof *slot, by_height);
     const double step = ISO_FIGURE_LINE - 1;
     for (size_t i = 1; i < n; i++)
-        list[i]->y = fmax(list[i]->y, list[i - 1]->y + step);
+        slot[i].y = fmax(slot[i].y, slot[i - 1].y + step);
     double bottom = p->top + p->height;
-    for (size_t i = n; i-- > 0; bottom = list[i]->y - step)
-        list[i]->y = fmin(list[i]->y, bottom);
-    free(list);
+    for (size_t i = n; i-- > 0; bottom = slot[i].y - step) {
+        slot[i].y = fmin(slot[i].y, bottom);
+        slot[i].label->y = slot[i].y;
+        slot[i].label->x = p->left + p->width + 6;
+    }
+    free(slot);
 }
 
 /* --- notes -------------------------------------------------------------------------------- */

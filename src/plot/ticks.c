@@ -64,8 +64,10 @@ static double linear_step(const struct iso_axis *a, double wanted)
 {
     static const double factor[] = {1, 2, 5};
     double power = pow(10, floor(log10((a->hi - a->lo) / wanted)) - 1);
-    for (int i = 0;; i++) {
-        double step = factor[i % 3] * power * pow(10, i / 3);
+    for (size_t i = 0;; i = (i + 1) % 3) {
+        double step = factor[i] * power;
+        if (i == 2)
+            power *= 10;
         if (floor(a->hi / step + 1e-9) - ceil(a->lo / step - 1e-9) + 1 <= wanted)
             return step;
     }
@@ -137,7 +139,7 @@ static void log_ticks(struct iso_axis *a, struct iso_arena *arena, double wanted
 {
     const char *named = digit_sets[0];
     for (size_t i = 0; i < sizeof digit_sets / sizeof *digit_sets; i++)
-        if (count_digits(a, digit_sets[i]) <= wanted || count_digits(a, named) < 2)
+        if ((double)count_digits(a, digit_sets[i]) <= wanted || count_digits(a, named) < 2)
             named = digit_sets[i];
     int low = (int)floor(log10(a->lo)), high = (int)ceil(log10(a->hi));
     a->tick = ISO_ARENA_NEW_N(arena, struct iso_tick, (size_t)(high - low + 1) * 9);
