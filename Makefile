@@ -153,7 +153,7 @@ bench: all $(BENCH_BIN)
 ## lint: layers, banned functions, format, clang-tidy, shell scripts
 lint:
 	@tools/deps lint
-	@tools/lint $(CPPFLAGS)
+	@B=$(B) tools/lint $(CPPFLAGS)
 
 ## format: lay out the sources with clang-format
 format:
