@@ -26,10 +26,14 @@ struct iso_flops_curve {
     double r, linear, root;
     double once, rec, inject; /* shares of N; they sum to 1 */
     double width;             /* d_model = width sqrt(N); NaN when the table has no widths */
+    double embed;             /* n_embed = embed sqrt(N); NaN likewise */
     double max_error;         /* largest relative error over the table's runs */
     double n_min, n_max;      /* sizes in the table */
 };
 double iso_flops_curve_at(const struct iso_flops_curve *curve, double n);
+
+/* A run of `n` unique parameters that spends `budget`. */
+struct iso_run iso_flops_curve_run(const struct iso_flops_curve *curve, double n, double budget);
 
 struct iso_frontier_point {
     double budget, r;
@@ -73,6 +77,9 @@ struct iso_derived {
 void iso_derived_run(struct iso_derived *out, struct iso_arena *arena, const struct iso_runs *runs,
                      const struct iso_fit *fit);
 
+/* Fills in the gaps against r = 1 points of the same or of another fit. */
+void iso_frontier_gaps(struct iso_derived *out, const struct iso_frontier_point *reference,
+                       size_t n_reference);
 /* One optimum of the frontier, for any budget (figures draw curves with it). */
 struct iso_frontier_point iso_frontier_at(const struct iso_fit *fit,
                                           const struct iso_flops_curve *curve, double budget);

@@ -2,7 +2,7 @@
 #include "fit/objective.h"
 
 #include "base/mem.h"
-#include "fit/vmath.h"
+#include "fit/simd.h"
 
 #include <math.h>
 #include <stdio.h>

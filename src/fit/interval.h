@@ -18,11 +18,13 @@ const char *iso_block_name(enum iso_block block); /* "cell", "run", "budget", "p
 struct iso_bootstrap {
     enum iso_block block;
     size_t n_blocks, n_resamples;
-    double *phi;      /* [n_resamples], sorted */
-    double low, high; /* 2.5 % and 97.5 % points */
+    double *phi;      /* [n_resamples], sorted; NaN in laws without phi */
+    double low, high; /* 2.5 % and 97.5 % points of phi */
     double mean, sd;
     size_t at_bound;         /* resamples whose phi ended on its bound */
     double below_0, above_1; /* share of resamples */
+    size_t redrawn;          /* resamples that held too little to fit, drawn again */
+    double param_low[ISO_MAX_PARAM], param_high[ISO_MAX_PARAM]; /* the same for all parameters */
 };
 
 /* Refits `resamples` times, each with its own starts.  The array lives in `arena`. */

@@ -16,7 +16,6 @@
 
 #include "base/mem.h"
 #include "fit/simd.h"
-#include "fit/vmath.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,9 +23,9 @@
 
 void iso_scratch_init(struct iso_scratch *s, size_t n)
 {
-    s->memory = iso_alloc_aligned(6 * n, sizeof(double));
-    double **array[] = {&s->ln_n, &s->d1, &s->d2, &s->t_n, &s->t_d, &s->ln_l};
-    for (size_t i = 0; i < 6; i++)
+    s->memory = iso_alloc_aligned(3 * n, sizeof(double));
+    double **array[] = {&s->ln_n, &s->d1, &s->d2};
+    for (size_t i = 0; i < 3; i++)
         *array[i] = s->memory + i * n;
 }
 
@@ -80,27 +79,12 @@ enum sum {
 };
 
 struct rows {
-    const double *t_n, *t_d, *ln_l, *ln_n, *d1, *d2, *log_d, *log_l, *weight;
+    const double *ln_n, *d1, *d2, *log_d, *log_l, *weight;
     size_t n;
-    double e_term, alpha, offset, inv_delta;
+    double a, alpha, b, beta, e_term, offset, inv_delta;
     enum iso_curvature curvature;
     bool with_offset;
 };
-
-ISO_INLINE v4d splat(double x)
-{
-    return (v4d){x, x, x, x};
-}
-
-ISO_INLINE v4d at(const double *array, size_t i)
-{
-    return *(const v4d *)(array + i);
-}
-
-ISO_INLINE v4d pick(v4i mask, v4d yes, v4d no)
-{
-    return (v4d)(((v4i)yes & mask) | ((v4i)no & ~mask));
-}
 
 /* Adds the rows to sum[N_SUMS], four lanes each.  Whether there is an offset and which
  * curvature is wanted are constants where this is inlined. */
@@ -110,15 +94,17 @@ ISO_INLINE void sum_rows_body(v4d *sum, const struct rows *r, enum iso_curvature
     const v4d e_term = splat(r->e_term), inv_delta = splat(r->inv_delta);
     const v4d one = splat(1.0), zero = splat(0.0);
     for (size_t i = 0; i < r->n; i += ISO_LANES) {
-        const v4d t1 = at(r->t_n, i), t2 = at(r->t_d, i), w = at(r->weight, i);
-        const v4d z = (at(r->ln_l, i) + r->offset - at(r->log_l, i)) * inv_delta;
+        const v4d x = -load4(r->ln_n + i), q = -load4(r->log_d + i), w = load4(r->weight + i);
+        const v4d t1 = exp4(r->a + r->alpha * x), t2 = exp4(r->b + r->beta * q);
+        const v4d s = t1 + t2 + e_term;
+        const v4d z = (log4(s) + r->offset - load4(r->log_l + i)) * inv_delta;
         const v4i low = z<-one, high = z> one, inside = ~(low | high);
-        const v4d psi = pick(low, -one, pick(high, one, z));
+        const v4d psi = pick4(low, -one, pick4(high, one, z));
         sum[S_VALUE] += w * psi * (z - 0.5 * psi);
 
-        const v4d inv_s = one / (t1 + t2 + e_term);
+        const v4d inv_s = one / s;
         const v4d p1 = t1 * inv_s, p2 = t2 * inv_s, p3 = e_term * inv_s;
-        const v4d x = -at(r->ln_n, i), d1 = at(r->d1, i), y = -r->alpha * d1, q = -at(r->log_d, i);
+        const v4d d1 = load4(r->d1 + i), y = -r->alpha * d1;
         const v4d k = w * psi * inv_delta; /* d objective / d f */
         const v4d g1 = k * p1, g2 = k * p2;
         sum[G_A] += g1;
@@ -134,8 +120,8 @@ ISO_INLINE void sum_rows_body(v4d *sum, const struct rows *r, enum iso_curvature
 
         const bool exact = curvature == ISO_CURVE_EXACT;
         const v4d unit = w * inv_delta * inv_delta;
-        const v4d irls = unit * pick(inside, one, one / pick(inside, one, pick(low, -z, z)));
-        const v4d k1 = exact ? pick(inside, unit, zero) : irls;
+        const v4d irls = unit * pick4(inside, one, one / pick4(inside, one, pick4(low, -z, z)));
+        const v4d k1 = exact ? pick4(inside, unit, zero) : irls;
         const v4d k2 = exact ? k : zero;
         const v4d h = k1 - k2;
         const v4d c11 = p1 * (h * p1 + k2), c22 = p2 * (h * p2 + k2), c12 = h * p1 * p2;
@@ -149,7 +135,7 @@ ISO_INLINE void sum_rows_body(v4d *sum, const struct rows *r, enum iso_curvature
         sum[H_PHI_PHI] += c11 * y * y;
         if (exact) {
             sum[H_ALPHA_PHI] -= k2 * p1 * d1;
-            sum[H_PHI_PHI] -= k2 * p1 * r->alpha * at(r->d2, i);
+            sum[H_PHI_PHI] -= k2 * p1 * r->alpha * load4(r->d2 + i);
         }
         sum[H_B_B] += c22;
         sum[H_B_BETA] += c22 * q;
@@ -183,7 +169,7 @@ ISO_INLINE void sum_rows_any(double *lanes, const struct rows *r)
     v4d sum[N_SUMS];
     const size_t n = r->with_offset ? N_SUMS : N_SUMS_PLAIN;
     for (size_t i = 0; i < n; i++)
-        sum[i] = at(lanes, i * ISO_LANES);
+        sum[i] = load4(lanes + i * ISO_LANES);
     if (r->with_offset)
         sum_rows_body(sum, r, r->curvature, true);
     else if (r->curvature == ISO_CURVE_EXACT)
@@ -235,8 +221,8 @@ static void scatter(const double *lanes, double *gradient, double *hessian, size
     }
 }
 
-/* Fills the scratch arrays: ln N with derivatives, the three terms, ln of their sum. */
-static void predict(const struct iso_design *x, const double *param, struct iso_scratch *s)
+/* ln N_eff and its derivatives for every row. */
+void iso_log_sizes(const struct iso_design *x, const double *param, struct iso_scratch *s)
 {
     for (size_t g = 0; g < x->n_group; g++) {
         const struct iso_group *group = &x->group[g];
@@ -244,22 +230,13 @@ static void predict(const struct iso_design *x, const double *param, struct iso_
         x->law->log_n_eff(s->ln_n + i, s->d1 + i, s->d2 + i, x->n_once + i, x->n_rec + i, group->n,
                           group->r, group->phi < x->n_param ? param[group->phi] : 0.0);
     }
-    for (size_t i = 0; i < x->n; i++) {
-        s->t_n[i] = param[ISO_P_A] - param[ISO_P_ALPHA] * s->ln_n[i];
-        s->t_d[i] = param[ISO_P_B] - param[ISO_P_BETA] * x->log_d[i];
-    }
-    iso_vexp(s->t_n, s->t_n, x->n);
-    iso_vexp(s->t_d, s->t_d, x->n);
-    const double e_term = exp(param[ISO_P_E]);
-    for (size_t i = 0; i < x->n; i++)
-        s->ln_l[i] = s->t_n[i] + s->t_d[i] + e_term;
-    iso_vlog(s->ln_l, s->ln_l, x->n);
 }
 
 double iso_objective(const struct iso_design *x, const double *param, double *gradient,
                      double *hessian, enum iso_curvature curvature, struct iso_scratch *s)
 {
-    predict(x, param, s);
+    iso_log_sizes(x, param, s);
+    const double e_term = exp(param[ISO_P_E]);
     double lanes[N_SUMS * ISO_LANES] __attribute__((aligned(32)));
     double value = 0, unused[ISO_MAX_PARAM];
     if (!gradient)
@@ -272,22 +249,22 @@ double iso_objective(const struct iso_design *x, const double *param, double *gr
         const struct iso_group *group = &x->group[g];
         const size_t i = group->first;
         const bool with_offset = group->offset < x->n_param;
-        struct rows rows = {s->t_n + i,
-                            s->t_d + i,
-                            s->ln_l + i,
-                            s->ln_n + i,
-                            s->d1 + i,
-                            s->d2 + i,
-                            x->log_d + i,
-                            x->log_l + i,
-                            x->weight + i,
-                            group->n,
-                            exp(param[ISO_P_E]),
-                            param[ISO_P_ALPHA],
-                            with_offset ? param[group->offset] : 0.0,
-                            1.0 / x->delta,
-                            curvature,
-                            with_offset};
+        const struct rows rows = {.ln_n = s->ln_n + i,
+                                  .d1 = s->d1 + i,
+                                  .d2 = s->d2 + i,
+                                  .log_d = x->log_d + i,
+                                  .log_l = x->log_l + i,
+                                  .weight = x->weight + i,
+                                  .n = group->n,
+                                  .a = param[ISO_P_A],
+                                  .alpha = param[ISO_P_ALPHA],
+                                  .b = param[ISO_P_B],
+                                  .beta = param[ISO_P_BETA],
+                                  .e_term = e_term,
+                                  .offset = with_offset ? param[group->offset] : 0.0,
+                                  .inv_delta = 1.0 / x->delta,
+                                  .curvature = curvature,
+                                  .with_offset = with_offset};
         sum_rows(lanes, &rows);
         const struct iso_group *next = group + 1;
         if (g + 1 < x->n_group && next->phi == group->phi && next->offset == group->offset)
@@ -302,11 +279,15 @@ double iso_objective(const struct iso_design *x, const double *param, double *gr
 void iso_residuals(double *out, const struct iso_design *x, const double *param,
                    struct iso_scratch *s)
 {
-    predict(x, param, s);
+    iso_log_sizes(x, param, s);
     for (size_t g = 0; g < x->n_group; g++) {
         const struct iso_group *group = &x->group[g];
         const double offset = group->offset < x->n_param ? param[group->offset] : 0.0;
-        for (size_t i = group->first; i < group->first + group->n; i++)
-            out[i] = x->weight[i] > 0 ? s->ln_l[i] + offset - x->log_l[i] : 0.0;
+        for (size_t i = group->first; i < group->first + group->n; i++) {
+            const double sum = exp(param[ISO_P_A] - param[ISO_P_ALPHA] * s->ln_n[i]) +
+                               exp(param[ISO_P_B] - param[ISO_P_BETA] * x->log_d[i]) +
+                               exp(param[ISO_P_E]);
+            out[i] = x->weight[i] > 0 ? log(sum) + offset - x->log_l[i] : 0.0;
+        }
     }
 }

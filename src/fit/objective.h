@@ -45,7 +45,7 @@ void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
 
 /* Memory that evaluations need; one per thread. */
 struct iso_scratch {
-    double *ln_n, *d1, *d2, *t_n, *t_d, *ln_l; /* [n] of the largest design */
+    double *ln_n, *d1, *d2; /* [n] of the largest design */
     double *memory;
 };
 void iso_scratch_init(struct iso_scratch *s, size_t n);
@@ -61,6 +61,8 @@ enum iso_curvature {
  * Both may be NULL when curvature is NONE. */
 double iso_objective(const struct iso_design *x, const double *param, double *gradient,
                      double *hessian, enum iso_curvature curvature, struct iso_scratch *s);
+/* Fills s->ln_n with ln N_eff of every row, and s->d1, s->d2 with its derivatives by phi. */
+void iso_log_sizes(const struct iso_design *x, const double *param, struct iso_scratch *s);
 /* ln predicted - ln observed of every row (0 in the padding). */
 void iso_residuals(double *out, const struct iso_design *x, const double *param,
                    struct iso_scratch *s);

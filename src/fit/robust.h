@@ -38,8 +38,8 @@ struct iso_robust {
     double offset_phi, offset_phi_error;
     struct iso_holdout holdout;
 };
-enum iso_status iso_robust_run(struct iso_robust *out, struct iso_arena *arena,
-                               const struct iso_runs *runs, const struct iso_fit *best,
-                               const struct iso_fit_options *options, struct iso_err *err);
+/* Cannot fail: a fit that its part of the table does not allow says so in its row. */
+void iso_robust_run(struct iso_robust *out, struct iso_arena *arena, const struct iso_runs *runs,
+                    const struct iso_fit *best, const struct iso_fit_options *options);
 
 #endif

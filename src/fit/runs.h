@@ -54,7 +54,8 @@ enum iso_runs_kind {
     ISO_RUNS_PLANNED, /* a plan: losses are not read */
 };
 
-/* Reads the files ("-": standard input) into an empty (zeroed) table.  Release it also after a
+/* Reads the files ("-": standard input; a study's directory: its runs.csv) into an empty (zeroed)
+ * table.  Release it also after a
  * failure.  The same run twice with equal numbers counts once; with other numbers it is an
  * error. */
 enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, size_t n_paths,

@@ -327,20 +327,31 @@ static bool looks_like_json(const struct iso_str *text)
     return *p == '{' || *p == '[';
 }
 
+static enum iso_status read_file(struct iso_runs *runs, const char *path, enum iso_runs_kind kind,
+                                 struct iso_err *err)
+{
+    struct iso_str text = {0}, inside = {0};
+    if (iso_dir_exists(path)) { /* a study keeps its table there */
+        iso_str_printf(&inside, "%s/runs.csv", path);
+        path = iso_str_text(&inside);
+    }
+    enum iso_status st = iso_file_read(&text, path, err);
+    const char *name = iso_str_eq(path, "-") ? "standard input" : path;
+    if (st == ISO_OK && looks_like_json(&text))
+        st = iso_runs_add_jsonl(runs, iso_str_text(&text), text.len, name, kind, err);
+    else if (st == ISO_OK)
+        st = iso_runs_add_csv(runs, iso_str_text(&text), text.len, name, kind, err);
+    iso_str_release(&text);
+    iso_str_release(&inside);
+    return st;
+}
+
 enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, size_t n_paths,
                               enum iso_runs_kind kind, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
-    for (size_t i = 0; st == ISO_OK && i < n_paths; i++) {
-        struct iso_str text = {0};
-        const char *name = iso_str_eq(paths[i], "-") ? "standard input" : paths[i];
-        st = iso_file_read(&text, paths[i], err);
-        if (st == ISO_OK && looks_like_json(&text))
-            st = iso_runs_add_jsonl(runs, iso_str_text(&text), text.len, name, kind, err);
-        else if (st == ISO_OK)
-            st = iso_runs_add_csv(runs, iso_str_text(&text), text.len, name, kind, err);
-        iso_str_release(&text);
-    }
+    for (size_t i = 0; st == ISO_OK && i < n_paths; i++)
+        st = read_file(runs, paths[i], kind, err);
     if (st == ISO_OK)
         st = iso_runs_finish(runs, err);
     if (st == ISO_OK && runs->n == 0)

@@ -1,93 +1,192 @@
-/* A damped Newton method in a box (Levenberg and Marquardt's damping, Bertsekas' projection).
+/* A damped Newton method in a box, in three stages.
  *
- * A fit has few parameters and cheap second derivatives, so Newton steps pay.  Far from a
- * minimum, where Huber's loss is linear and has no curvature of its own, the matrix is that of
- * iterated reweighted least squares, which is never indefinite; once progress is small it is the
- * exact Hessian, whose last steps are quadratic.
- * 1. Parameters on a bound that the gradient pushes against are held; the step is solved for
- *    the others and cut to the box.
- * 2. A step is taken only if it lowers the objective; else the damping grows. */
+ * 1. Start.  For given exponents and phi the law is linear in A, B and E, so these three are
+ *    solved for (relative least squares, none below a small share of the loss).  What is drawn at
+ *    random is thus the hard half of the problem; from there nearly every start finds the best
+ *    minimum, where plain descent from a point of the box often ends on a plateau.
+ * 2. Approach.  With a wide Huber delta the problem is nearly least squares: smooth, and well
+ *    served by Gauss-Newton steps.
+ * 3. Finish.  With the real delta the objective has kinks in its curvature; exact Hessians take a
+ *    handful of steps from the second stage's end.
+ * Steps are damped (Levenberg and Marquardt; the damping follows Nielsen's rule) and cut to the
+ * box (Bertsekas): parameters on a bound that the descent pushes against are held. A step is
+ * taken only if it lowers the objective. */
 #include "fit/solver.h"
 
 #include <math.h>
 #include <string.h>
 
 struct state {
-    const struct iso_design *x;
+    struct iso_design *x;
     struct iso_scratch *scratch;
     double gradient[ISO_MAX_PARAM], hessian[ISO_MAX_PARAM * ISO_MAX_PARAM];
     double damping;
     enum iso_curvature curvature;
 };
 
-/* The part of gradient and Hessian that belongs to parameters that are not held. */
-static size_t free_part(const struct state *s, const double *param, size_t *index, double *h,
-                        double *d, double *g)
+/* The free parameters at a point: their numbers, Hessian, damping scale and gradient. */
+struct local {
+    size_t n, index[ISO_MAX_PARAM];
+    double h[ISO_MAX_PARAM * ISO_MAX_PARAM], d[ISO_MAX_PARAM], g[ISO_MAX_PARAM];
+};
+
+static void localise(struct local *l, const struct state *s, const double *param)
 {
     const size_t n_param = s->x->n_param;
-    size_t n = 0;
+    l->n = 0;
     for (size_t p = 0; p < n_param; p++)
         if (!iso_param_held(s->x, param, s->gradient, p))
-            index[n++] = p;
-    for (size_t i = 0; i < n; i++) {
-        g[i] = s->gradient[index[i]];
-        for (size_t j = 0; j < n; j++)
-            h[i * n + j] = s->hessian[index[i] * n_param + index[j]];
-        d[i] = fabs(h[i * n + i]) + 1e-12;
+            l->index[l->n++] = p;
+    for (size_t i = 0; i < l->n; i++) {
+        l->g[i] = s->gradient[l->index[i]];
+        for (size_t j = 0; j < l->n; j++)
+            l->h[i * l->n + j] = s->hessian[l->index[i] * n_param + l->index[j]];
+        l->d[i] = fabs(l->h[i * l->n + i]) + 1e-12;
     }
-    return n;
 }
 
-/* One step from `param`: lowers value and moves param, or gives up and returns false. */
+/* Adds the step to trial, cuts it to the box, and gives the decrease that the quadratic model
+ * predicts for what is left of it. */
+static double take(double *trial, double *step, const struct local *l, const struct iso_design *x)
+{
+    double decrease = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const size_t p = l->index[i];
+        const double to = fmin(fmax(trial[p] + step[i], x->lower[p]), x->upper[p]);
+        step[i] = to - trial[p];
+        trial[p] = to;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        double bent = 0;
+        for (size_t j = 0; j < l->n; j++)
+            bent += l->h[i * l->n + j] * step[j];
+        decrease -= step[i] * (l->g[i] + 0.5 * bent);
+    }
+    return decrease;
+}
+
+/* One step from `param`: lowers the value and moves, or gives up and returns false. */
 static bool advance(struct state *s, double *param, double *value)
 {
     const struct iso_design *x = s->x;
-    size_t index[ISO_MAX_PARAM];
-    double h[ISO_MAX_PARAM * ISO_MAX_PARAM], d[ISO_MAX_PARAM], g[ISO_MAX_PARAM];
+    const size_t n_param = x->n_param;
+    struct local l;
     double step[ISO_MAX_PARAM], trial[ISO_MAX_PARAM];
     double gradient[ISO_MAX_PARAM], hessian[ISO_MAX_PARAM * ISO_MAX_PARAM];
-    const size_t n = free_part(s, param, index, h, d, g);
-    for (; n > 0 && s->damping < 1e12; s->damping *= 6) {
-        if (!iso_solve_damped(step, h, d, g, n, s->damping))
+    localise(&l, s, param);
+    for (double growth = 2; l.n > 0 && s->damping < 1e12; s->damping *= growth, growth *= 2) {
+        if (!iso_solve_damped(step, l.h, l.d, l.g, l.n, s->damping)) {
+            s->damping = fmax(s->damping, 1e-6);
             continue;
-        memcpy(trial, param, x->n_param * sizeof *trial);
-        for (size_t i = 0; i < n; i++) {
-            const size_t p = index[i];
-            trial[p] = fmin(fmax(param[p] + step[i], x->lower[p]), x->upper[p]);
         }
+        memcpy(trial, param, n_param * sizeof *trial);
+        const double expected = take(trial, step, &l, x);
+        if (fabs(expected) < 1e-18 * *value)
+            return false; /* nothing left to gain */
         const double lower = iso_objective(x, trial, gradient, hessian, s->curvature, s->scratch);
-        if (!(lower < *value))
+        /* The last step or two gain less than round-off shows; they still sharpen the gradient. */
+        const double slack = fabs(expected) < 1e-10 * *value ? 1e-13 * *value : 0;
+        if (!(lower < *value + slack))
             continue;
-        memcpy(param, trial, x->n_param * sizeof *trial);
-        memcpy(s->gradient, gradient, x->n_param * sizeof *gradient);
-        memcpy(s->hessian, hessian, x->n_param * x->n_param * sizeof *hessian);
+        const double t = expected > 0 ? 2 * (*value - lower) / expected - 1 : 0;
+        s->damping = fmax(s->damping * fmax(0.1, 1 - t * t * t), 1e-14);
         *value = lower;
-        s->damping = fmax(s->damping / 10, 1e-14);
+        memcpy(param, trial, n_param * sizeof *trial);
+        memcpy(s->gradient, gradient, n_param * sizeof *gradient);
+        memcpy(s->hessian, hessian, n_param * n_param * sizeof *hessian);
         return true;
     }
     return false;
 }
 
+/* Steps until two in a row gain less than `enough`, relative to the value. */
+static void descend(struct iso_solution *sol, struct state *s, double enough, int max_iterations)
+{
+    sol->value = iso_objective(s->x, sol->param, s->gradient, s->hessian, s->curvature, s->scratch);
+    for (int small = 0; small < 2 && sol->iterations < max_iterations; sol->iterations++) {
+        const double before = sol->value;
+        if (!advance(s, sol->param, &sol->value))
+            return;
+        small = before - sol->value <= enough * before ? small + 1 : 0;
+    }
+}
+
+/* Non-negative least squares in three unknowns: drops what comes out negative and solves again.
+ * normal is 3 * 3, right has the sign that iso_solve_damped wants. */
+static void solve_shares(double share[3], const double *normal, const double *right)
+{
+    const double zero[3] = {0};
+    size_t use[3] = {0, 1, 2}, n = 3;
+    while (n > 0) {
+        double h[9], g[3], c[3] = {0};
+        for (size_t i = 0; i < n; i++) {
+            g[i] = right[use[i]];
+            for (size_t j = 0; j < n; j++)
+                h[i * n + j] = normal[use[i] * 3 + use[j]];
+        }
+        const bool solved = iso_solve_damped(c, h, zero, g, n, 0);
+        size_t worst = 0;
+        for (size_t i = 1; i < n; i++)
+            worst = c[i] < c[worst] ? i : worst;
+        if (solved && c[worst] > 0) {
+            for (size_t i = 0; i < n; i++)
+                share[use[i]] = c[i];
+            return;
+        }
+        n--;
+        memmove(use + worst, use + worst + 1, (n - worst) * sizeof *use);
+    }
+}
+
+/* Replaces a, b and e by the best ones for the other parameters. */
+static void solve_linear_part(double *param, const struct iso_design *x, struct iso_scratch *s)
+{
+    enum { LEAST = 50 }; /* a term is kept at 1/50 nat or more: from 0 there is no way back */
+    double normal[9] = {0}, right[3] = {0}, share[3] = {0}, centre[2] = {0}, weight = 0;
+    iso_log_sizes(x, param, s);
+    for (size_t i = 0; i < x->n; i++) {
+        centre[0] += x->weight[i] * s->ln_n[i];
+        centre[1] += x->weight[i] * x->log_d[i];
+        weight += x->weight[i];
+    }
+    for (size_t i = 0; i < x->n; i++) {
+        const double relative = exp(-x->log_l[i]);
+        const double column[3] = {
+            relative * exp(-param[ISO_P_ALPHA] * (s->ln_n[i] - centre[0] / weight)),
+            relative * exp(-param[ISO_P_BETA] * (x->log_d[i] - centre[1] / weight)),
+            relative,
+        };
+        for (size_t j = 0; j < 3; j++) {
+            right[j] -= x->weight[i] * column[j];
+            for (size_t k = 0; k < 3; k++)
+                normal[j * 3 + k] += x->weight[i] * column[j] * column[k];
+        }
+    }
+    solve_shares(share, normal, right);
+    for (size_t j = 0; j < 3; j++)
+        share[j] = log(fmax(share[j], 1.0 / LEAST));
+    const double solved[3] = {share[0] + param[ISO_P_ALPHA] * centre[0] / weight,
+                              share[1] + param[ISO_P_BETA] * centre[1] / weight, share[2]};
+    static const size_t which[3] = {ISO_P_A, ISO_P_B, ISO_P_E};
+    for (size_t j = 0; j < 3; j++)
+        param[which[j]] = fmin(fmax(solved[j], x->lower[which[j]]), x->upper[which[j]]);
+}
+
 static void minimise(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
                      struct iso_scratch *scratch)
 {
-    struct state s = {.x = x, .scratch = scratch, .damping = 1e-2, .curvature = ISO_CURVE_IRLS};
-    sol->value = iso_objective(x, sol->param, s.gradient, s.hessian, s.curvature, scratch);
-    int small = 0;
-    for (sol->iterations = 0; sol->iterations < max_iterations; sol->iterations++) {
-        const double before = sol->value;
-        const bool moved = advance(&s, sol->param, &sol->value);
-        const double gain = before - sol->value;
-        if (s.curvature == ISO_CURVE_IRLS && (!moved || gain < 0.03 * before)) {
-            s.curvature = ISO_CURVE_EXACT;
-            s.damping = 1e-4;
-            sol->value = iso_objective(x, sol->param, s.gradient, s.hessian, s.curvature, scratch);
-            continue;
-        }
-        small = gain <= 1e-13 * before ? small + 1 : 0;
-        if (!moved || small == 2)
-            break;
-    }
+    struct iso_design wide = *x;
+    struct state s = {.x = &wide, .scratch = scratch};
+    sol->iterations = 0;
+    solve_linear_part(sol->param, x, scratch);
+    wide.delta = fmax(0.1, 10 * x->delta);
+    s.curvature = ISO_CURVE_IRLS;
+    s.damping = 1e-2;
+    descend(sol, &s, 1e-6, max_iterations);
+    wide.delta = x->delta;
+    s.curvature = ISO_CURVE_EXACT;
+    s.damping = 1e-4;
+    descend(sol, &s, 1e-14, max_iterations);
 }
 
 const struct iso_solver iso_solver_newton = {

@@ -12,8 +12,7 @@
 
 struct iso_study_options {
     struct iso_fit_options fit;
-    size_t resamples; /* 200; 0 leaves intervals out */
-    bool quick;       /* point fit and derived quantities only */
+    size_t resamples; /* 200; with 0 only the point fit and what follows from it */
 };
 struct iso_study_options iso_study_defaults(void);
 
@@ -37,6 +36,17 @@ enum iso_status iso_study_run(struct iso_study *study, const struct iso_runs *ru
                               const struct iso_study_options *options, struct iso_err *err);
 void iso_study_release(struct iso_study *study);
 
+/* One study for each r (`--by r`): table[i] holds the runs of study[i], and the gaps of the
+ * frontiers to that of r = 1 are filled in.  Release with iso_studies_free. */
+struct iso_studies {
+    size_t n;
+    struct iso_study *study;
+    struct iso_runs *table;
+};
+enum iso_status iso_studies_by_r(struct iso_studies *out, const struct iso_runs *runs,
+                                 const struct iso_study_options *options, struct iso_err *err);
+void iso_studies_free(struct iso_studies *studies);
+
 /* The chosen interval of phi: bootstrap over cells (NaN, NaN when there is none). */
 void iso_study_phi_interval(double out[2], const struct iso_study *study);
 
@@ -44,6 +54,9 @@ void iso_study_phi_interval(double out[2], const struct iso_study *study);
 void iso_study_write_page(struct iso_str *out, const struct iso_study *study, bool colour);
 /* An object with the keys of the documentation (docs/fitting.md). */
 void iso_study_write_json(struct iso_json_out *w, const char *key, const struct iso_study *study);
+
+/* A point fit alone: law, parameters, R2, Huber sum, residuals. */
+void iso_fit_write_json(struct iso_json_out *w, const char *key, const struct iso_fit *fit);
 
 /* The tables of the page, the LaTeX files and the report: row i of a list that ends with a NULL
  * name.  build() leaves the table empty (n_cell == n_col) when there is nothing to show; the

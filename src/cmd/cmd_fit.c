@@ -1,0 +1,242 @@
+/* isodepth fit: a table of runs goes in, phi comes out. */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "cmd/fit_args.h"
+#include "fit/study.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct fit_args {
+    struct iso_fit_args fit;
+    const char *law, *by, *out;
+    double phi;
+    bool json, latex;
+};
+
+static const struct fit_args defaults = {
+    .fit = ISO_FIT_ARGS_DEFAULTS, .law = "joint", .by = "", .out = "", .phi = NAN};
+
+static const struct iso_opt options[] = {
+    {"law", 0, ISO_OPT_STRING, offsetof(struct fit_args, law), "NAME",
+     "joint, chinchilla, parcae, phi_per_r or offset_per_r (joint)", 0, 0},
+    {"by", 0, ISO_OPT_STRING, offsetof(struct fit_args, by), "r", "one fit for each r", 0, 0},
+    {"phi", 0, ISO_OPT_NUMBER, offsetof(struct fit_args, phi), "X", "hold phi at this value", -3,
+     3},
+    ISO_FIT_OPTS(fit_args),
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct fit_args, json), NULL,
+     "print everything as JSON, in full precision", 0, 0},
+    {"latex", 0, ISO_OPT_FLAG, offsetof(struct fit_args, latex), NULL,
+     "print the tables as LaTeX (booktabs)", 0, 0},
+    {"out", 'o', ISO_OPT_STRING, offsetof(struct fit_args, out), "DIR",
+     "also write fit.json, runs.csv and tables/*.tex there", 0, 0},
+    {0},
+};
+
+/* What is printed and written: one study, or one for each r. */
+struct result {
+    struct iso_studies all;
+    bool by_r;
+};
+
+static void write_json(struct iso_str *out, const struct result *result)
+{
+    struct iso_json_out w = {out, 2, 0, false};
+    if (!result->by_r) {
+        iso_study_write_json(&w, NULL, &result->all.study[0]);
+    } else {
+        iso_json_begin(&w, NULL, '{');
+        iso_json_begin(&w, "fits", '[');
+        for (size_t i = 0; i < result->all.n; i++)
+            iso_study_write_json(&w, NULL, &result->all.study[i]);
+        iso_json_end(&w, ']');
+        iso_json_end(&w, '}');
+    }
+    iso_str_putc(out, '\n');
+}
+
+/* A table of every study, one below the other. */
+static void build(struct iso_table *t, const struct result *result, const struct iso_study_table *row)
+{
+    row->build(t, &result->all.study[0]);
+    for (size_t i = 1; i < result->all.n; i++) {
+        struct iso_table more;
+        row->build(&more, &result->all.study[i]);
+        for (size_t k = more.n_col; k < more.n_cell; k++)
+            iso_table_put(t, more.cell[k]);
+        iso_table_release(&more);
+    }
+}
+
+static void write_latex(struct iso_str *out, const struct result *result)
+{
+    for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
+        struct iso_table t;
+        build(&t, result, row);
+        if (t.n_cell > t.n_col) {
+            iso_str_printf(out, "%% %s\n", row->title);
+            iso_table_write(out, &t, ISO_TABLE_LATEX, false);
+            iso_str_putc(out, '\n');
+        }
+        iso_table_release(&t);
+    }
+}
+
+static void write_page(struct iso_str *out, const struct result *result, bool colour)
+{
+    if (!result->by_r) {
+        iso_study_write_page(out, &result->all.study[0], colour);
+        return;
+    }
+    for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
+        struct iso_table t;
+        build(&t, result, row);
+        if (t.n_cell > t.n_col) {
+            iso_str_printf(out, colour ? "\033[1m%s\033[0m\n" : "%s\n", row->title);
+            iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
+            iso_str_putc(out, '\n');
+        }
+        iso_table_release(&t);
+    }
+}
+
+static enum iso_status write_file(const char *dir, const char *name, struct iso_str *text,
+                                  struct iso_err *err)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s/%s", dir, name);
+    const enum iso_status st =
+        iso_file_write(iso_str_text(&path), iso_str_text(text), text->len, err);
+    iso_str_release(&path);
+    iso_str_clear(text);
+    return st;
+}
+
+static enum iso_status write_dir(const char *dir, const struct result *result,
+                                 const struct iso_runs *runs, struct iso_err *err)
+{
+    struct iso_str text = {0}, tables = {0};
+    iso_str_printf(&tables, "%s/tables", dir);
+    enum iso_status st = iso_dir_make(iso_str_text(&tables), err);
+    if (st == ISO_OK) {
+        write_json(&text, result);
+        st = write_file(dir, "fit.json", &text, err);
+    }
+    if (st == ISO_OK) {
+        iso_runs_write_csv(&text, runs);
+        st = write_file(dir, "runs.csv", &text, err);
+    }
+    for (const struct iso_study_table *row = iso_study_tables; st == ISO_OK && row->name; row++) {
+        struct iso_table t;
+        char name[64];
+        build(&t, result, row);
+        snprintf(name, sizeof name, "%s.tex", row->name);
+        iso_table_write(&text, &t, ISO_TABLE_LATEX, false);
+        if (t.n_cell > t.n_col)
+            st = write_file(iso_str_text(&tables), name, &text, err);
+        iso_str_clear(&text);
+        iso_table_release(&t);
+    }
+    iso_str_release(&text);
+    iso_str_release(&tables);
+    return st;
+}
+
+static enum iso_status study_options(struct iso_study_options *out, const struct fit_args *a,
+                                     struct iso_err *err)
+{
+    *out = iso_study_defaults();
+    enum iso_status st = iso_fit_args_options(&out->fit, &a->fit, err);
+    if (st != ISO_OK)
+        return st;
+    out->resamples = (size_t)a->fit.resamples;
+    out->fit.fixed_phi = a->phi;
+    out->fit.law = iso_law_find(a->law);
+    if (!out->fit.law) {
+        const char *near = iso_law_nearest(a->law);
+        return iso_fail(err, ISO_USAGE, "--law: there is no law \"%s\"; %s%s%s", a->law,
+                        near ? "did you mean " : "isodepth help fit lists them", near ? near : "",
+                        near ? "?" : "");
+    }
+    if (*a->by && !iso_str_eq(a->by, "r"))
+        return iso_fail(err, ISO_USAGE, "--by: only r is known, found \"%s\"", a->by);
+    if (*a->by && out->fit.law->phi != ISO_PER_NONE && isnan(a->phi))
+        return iso_fail(err, ISO_USAGE,
+                        "--by r: phi compares different r; use --law chinchilla for one fit per r");
+    if (!isnan(a->phi) && out->fit.law->phi == ISO_PER_NONE)
+        return iso_fail(err, ISO_USAGE, "--phi: law %s has no phi", a->law);
+    if (a->json && a->latex)
+        return iso_fail(err, ISO_USAGE, "--json and --latex exclude each other");
+    return ISO_OK;
+}
+
+static enum iso_status check_embeddings(const struct iso_runs *runs, bool wanted,
+                                        struct iso_err *err)
+{
+    for (size_t i = 0; wanted && i < runs->n; i++)
+        if (isnan(runs->at[i].n_embed))
+            return iso_fail(err, ISO_BAD_INPUT, "%s:%d: column n_embed: --embeddings needs it",
+                            runs->at[i].file, runs->at[i].line);
+    return ISO_OK;
+}
+
+static enum iso_status run_studies(struct result *result, const struct iso_runs *runs,
+                                   const struct iso_study_options *o, struct iso_err *err)
+{
+    if (result->by_r)
+        return iso_studies_by_r(&result->all, runs, o, err);
+    result->all.study = ISO_NEW(struct iso_study);
+    result->all.table = ISO_NEW(struct iso_runs);
+    result->all.n = 1;
+    return iso_study_run(&result->all.study[0], runs, o, err);
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct fit_args *a = args;
+    struct iso_study_options o;
+    struct iso_runs runs = {0};
+    struct result result = {.by_r = *a->by};
+    enum iso_status st = study_options(&o, a, err);
+    if (st == ISO_OK)
+        st = iso_runs_read(&runs, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
+    if (st == ISO_OK)
+        st = check_embeddings(&runs, o.fit.embeddings, err);
+    if (st == ISO_OK)
+        st = run_studies(&result, &runs, &o, err);
+    if (st == ISO_OK && *a->out)
+        st = write_dir(a->out, &result, &runs, err);
+    if (st == ISO_OK) {
+        struct iso_str text = {0};
+        if (a->json)
+            write_json(&text, &result);
+        else if (a->latex)
+            write_latex(&text, &result);
+        else
+            write_page(&text, &result, iso_colour_wanted(stdout));
+        fputs(iso_str_text(&text), stdout);
+        iso_str_release(&text);
+    }
+    iso_studies_free(&result.all);
+    iso_runs_release(&runs);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_fit = {
+    .name = "fit",
+    .operands = "RUNS...",
+    .summary = "measure phi: fit a scaling law to a table of runs",
+    .details =
+        "RUNS are CSV or JSONL files with one row per run, study directories, or - for standard\n"
+        "input. Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and\n"
+        "n_inject may be missing. run, seed, status, s, d_model and n_embed are used when there.\n"
+        "Rows without a usable loss are left out and listed. docs/fitting.md explains the output.",
+    .group = "Measure",
+    .min_operands = 1,
+    .max_operands = 1000,
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct fit_args),
+    .run = run,
+};

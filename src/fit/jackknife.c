@@ -1,0 +1,153 @@
+/* Leaving out each budget, each r and each cell; pure error; all intervals: see interval.h. */
+#include "fit/interval.h"
+
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "fit/multistart.h"
+#include "fit/resample.h"
+#include "fit/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct job {
+    const struct iso_design *x;
+    const struct iso_runs *runs;
+    const struct iso_fit_options *options;
+    const struct iso_fit *best;
+    struct iso_jackknife_row *row;
+};
+
+static void run_row(void *ctx, size_t i, int worker)
+{
+    struct job *job = ctx;
+    struct iso_jackknife_row *row = &job->row[i];
+    unsigned *count = ISO_NEW_N(unsigned, job->runs->n + 1);
+    (void)worker;
+    for (size_t k = 0; k < job->runs->n; k++) {
+        const struct iso_run *run = &job->runs->at[k];
+        const bool out = (isnan(row->budget) || run->budget == row->budget) &&
+                         (isnan(row->r) || run->r == row->r);
+        count[k] = !out;
+        row->n_runs += !out;
+    }
+    struct iso_design left;
+    iso_design_resample(&left, job->x, count);
+    row->phi = row->shift = NAN;
+    if (!iso_resample_usable(&left)) {
+        row->problem = "too few runs remain";
+    } else {
+        struct iso_multistart m;
+        iso_multistart_run(&m, &left, job->options, iso_rng_stream("jackknife", i), 1);
+        row->phi = m.best.param[ISO_P_SHAPE];
+        row->shift = row->phi - job->best->phi;
+    }
+    iso_design_release(&left);
+    free(count);
+}
+
+enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *arena,
+                                  const struct iso_runs *runs, const struct iso_fit *best,
+                                  const struct iso_fit_options *options, struct iso_err *err)
+{
+    *out = (struct iso_jackknife){0};
+    struct iso_design x;
+    enum iso_status st = iso_design_init(&x, runs, NULL, options, err);
+    if (st == ISO_OK) {
+        double *budget, *r;
+        const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);
+        const size_t n_r = iso_runs_recurrences(&r, arena, runs);
+        out->row = iso_arena_alloc(arena, n_budgets + n_r + runs->n, sizeof *out->row);
+        for (size_t i = 0; i < n_budgets; i++)
+            out->row[out->n++] = (struct iso_jackknife_row){.budget = budget[i], .r = NAN};
+        for (size_t i = 0; i < n_r; i++)
+            out->row[out->n++] = (struct iso_jackknife_row){.budget = NAN, .r = r[i]};
+        for (size_t i = 0; i < runs->n; i++)
+            if (i == 0 || runs->at[i].budget != runs->at[i - 1].budget ||
+                runs->at[i].r != runs->at[i - 1].r)
+                out->row[out->n++] =
+                    (struct iso_jackknife_row){.budget = runs->at[i].budget, .r = runs->at[i].r};
+        struct job job = {&x, runs, options, best, out->row};
+        iso_parallel_for(out->n, options->threads, run_row, &job);
+        for (size_t i = 0; i < out->n; i++)
+            if (!isnan(out->row[i].shift))
+                out->max_shift = fmax(out->max_shift, fabs(out->row[i].shift));
+    }
+    iso_design_release(&x);
+    return st;
+}
+
+/* Sums of squares of ln L: between seeds of a point, and of the residuals of the fit. */
+void iso_pure_error_run(struct iso_pure_error *out, const struct iso_runs *runs,
+                        const struct iso_fit *fit)
+{
+    struct iso_blocks points;
+    double pure = 0, total = 0;
+    size_t free_params = 0;
+    *out = (struct iso_pure_error){.sd = NAN, .f = NAN, .p_value = NAN};
+    iso_blocks_init(&points, runs, ISO_BLOCK_POINT);
+    for (size_t i = 0; i < runs->n;) {
+        size_t end = i;
+        double mean = 0;
+        while (end < runs->n && points.of_run[end] == points.of_run[i])
+            mean += log(runs->at[end++].loss);
+        mean /= (double)(end - i);
+        out->n_points += end - i > 1;
+        out->df += end - i - 1;
+        for (; i < end; i++) {
+            const double log_loss = log(runs->at[i].loss);
+            const double residual = log_loss - log(iso_fit_loss(fit, &runs->at[i]));
+            pure += (log_loss - mean) * (log_loss - mean);
+            total += residual * residual;
+        }
+    }
+    for (size_t p = 0; p < fit->n_param; p++)
+        free_params += fit->lower[p] < fit->upper[p];
+    if (out->df > 0 && points.n > free_params) {
+        out->sd = sqrt(pure / (double)out->df);
+        out->df_lack = points.n - free_params;
+        out->f = (total - pure) / (double)out->df_lack / (pure / (double)out->df);
+        out->p_value = iso_f_tail(out->f, (double)out->df_lack, (double)out->df);
+    } else {
+        out->n_points = 0;
+    }
+    iso_blocks_release(&points);
+}
+
+static void consider(struct iso_intervals *out, const char *name, double low, double high)
+{
+    if (!isnan(low) && !isnan(high) &&
+        (!out->widest || high - low > out->widest_high - out->widest_low)) {
+        out->widest = name;
+        out->widest_low = low;
+        out->widest_high = high;
+    }
+}
+
+enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *arena,
+                                  const struct iso_runs *runs, const struct iso_fit *best,
+                                  const struct iso_fit_options *options, size_t resamples,
+                                  struct iso_err *err)
+{
+    static const char *const names[ISO_N_BLOCKS] = {"bootstrap over cells", "bootstrap over runs",
+                                                    "bootstrap over budgets",
+                                                    "bootstrap over design points"};
+    *out = (struct iso_intervals){.widest_low = NAN, .widest_high = NAN};
+    iso_pure_error_run(&out->pure, runs, best);
+    enum iso_status st = ISO_OK;
+    for (int block = 0; st == ISO_OK && block < ISO_N_BLOCKS; block++) {
+        if (block == ISO_BLOCK_POINT && out->pure.n_points == 0)
+            continue; /* the same as over runs */
+        struct iso_bootstrap *b = &out->bootstrap[out->n_bootstraps++];
+        st = iso_bootstrap_run(b, arena, runs, options, (enum iso_block)block, resamples, err);
+        consider(out, names[block], b->low, b->high);
+    }
+    const bool one_free_phi = best->law->phi == ISO_PER_LABEL && isnan(options->fixed_phi);
+    if (st == ISO_OK && one_free_phi)
+        st = iso_profile_run(&out->profile, arena, runs, best, options, err);
+    if (st == ISO_OK && one_free_phi) {
+        consider(out, "profile", out->profile.low, out->profile.high);
+        st = iso_jackknife_run(&out->jackknife, arena, runs, best, options, err);
+    }
+    return st;
+}

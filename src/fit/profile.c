@@ -1,0 +1,135 @@
+/* Profile of the objective in phi: see interval.h.
+ *
+ * For an M-estimator 2 (rho(phi) - rho(best)) E psi' / E psi^2 is about chi-square with one
+ * degree of freedom at the true phi (Schrader and Hettmansperger, 1980), if errors are
+ * independent from run to run.  E psi^2 is the mean over the residuals; E psi', the share of
+ * residuals inside +-delta, is taken from the density over the inner half of the residuals, because
+ * few lie inside a small delta. */
+#include "fit/interval.h"
+
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "fit/multistart.h"
+#include "fit/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { N_POINTS = 41, N_STARTS = 50 };
+
+static double statistic_scale(const struct iso_design *x, const struct iso_fit *best)
+{
+    struct iso_scratch scratch;
+    double *residual = ISO_NEW_N(double, x->n), squares = 0;
+    size_t n = 0;
+    iso_scratch_init(&scratch, x->n);
+    iso_residuals(residual, x, best->param, &scratch);
+    for (size_t i = 0; i < x->n; i++)
+        if (x->weight[i] > 0) {
+            residual[n++] = residual[i];
+            squares += fmin(residual[i] * residual[i], x->delta * x->delta);
+        }
+    const double inner = fmax(x->delta, iso_median_abs(residual, n));
+    size_t inside = 0;
+    for (size_t i = 0; i < n; i++)
+        inside += fabs(residual[i]) <= inner;
+    const double slope = (double)inside / (double)n * x->delta / inner;
+    const size_t used = iso_design_free_params(x);
+    const double freedom = (double)(n > used ? n - used : 1) / (double)n;
+    iso_scratch_release(&scratch);
+    free(residual);
+    return squares / (double)n / slope / freedom;
+}
+
+struct job {
+    const struct iso_design *x;
+    const struct iso_fit_options *options;
+    const double *phi;
+    double *value;
+};
+
+static double value_at(const struct job *job, double phi)
+{
+    struct iso_design fixed = *job->x;
+    struct iso_fit_options options = *job->options;
+    struct iso_multistart m;
+    options.starts = options.starts < N_STARTS ? options.starts : N_STARTS;
+    fixed.lower[ISO_P_SHAPE] = fixed.upper[ISO_P_SHAPE] = phi;
+    iso_multistart_run(&m, &fixed, &options, iso_rng_stream("profile", 0), 1);
+    return m.best.value * fixed.delta * fixed.delta;
+}
+
+static void run_point(void *ctx, size_t i, int worker)
+{
+    struct job *job = ctx;
+    (void)worker;
+    job->value[i] = value_at(job, job->phi[i]);
+}
+
+/* Where the statistic crosses chi-square's 95 % point between an inside and an outside phi. */
+static double crossing(const struct job *job, const struct iso_profile *p, double minimum,
+                       double inside, double outside)
+{
+    for (int i = 0; i < 20 && fabs(outside - inside) > 1e-5; i++) {
+        const double middle = 0.5 * (inside + outside);
+        if (2 * (value_at(job, middle) - minimum) / p->scale > 3.841458820694124)
+            outside = middle;
+        else
+            inside = middle;
+    }
+    return 0.5 * (inside + outside);
+}
+
+static void find_limits(struct iso_profile *p, const struct job *job, double minimum, double best)
+{
+    p->low = p->high = NAN;
+    for (size_t i = 0; i + 1 < p->n; i++) {
+        const bool left_out = p->statistic[i] > 3.841458820694124;
+        const bool right_out = p->statistic[i + 1] > 3.841458820694124;
+        if (left_out && !right_out && p->phi[i] < best && isnan(p->low))
+            p->low = crossing(job, p, minimum, p->phi[i + 1], p->phi[i]);
+        if (!left_out && right_out && p->phi[i + 1] > best)
+            p->high = crossing(job, p, minimum, p->phi[i], p->phi[i + 1]);
+    }
+    /* Limits can be narrower than one grid step on both sides of the best phi. */
+    for (size_t i = 0; i + 1 < p->n; i++)
+        if (p->phi[i] <= best && best <= p->phi[i + 1]) {
+            if (isnan(p->low) && p->statistic[i] > 3.841458820694124)
+                p->low = crossing(job, p, minimum, best, p->phi[i]);
+            if (isnan(p->high) && p->statistic[i + 1] > 3.841458820694124)
+                p->high = crossing(job, p, minimum, best, p->phi[i + 1]);
+        }
+}
+
+enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena,
+                                const struct iso_runs *runs, const struct iso_fit *best,
+                                const struct iso_fit_options *options, struct iso_err *err)
+{
+    *out = (struct iso_profile){.n = N_POINTS, .low = NAN, .high = NAN};
+    struct iso_design x;
+    enum iso_status st = iso_design_init(&x, runs, NULL, options, err);
+    if (st == ISO_OK) {
+        out->phi = iso_arena_alloc(arena, out->n, sizeof(double));
+        out->huber_sum = iso_arena_alloc(arena, out->n, sizeof(double));
+        out->statistic = iso_arena_alloc(arena, out->n, sizeof(double));
+        out->scale = statistic_scale(&x, best);
+        struct job job = {&x, options, out->phi, out->huber_sum};
+        /* Widen the window until both ends are well outside the interval, or fill the box. */
+        for (double half = 0.05;; half *= 2) {
+            const double low = fmax(best->phi - half, best->lower[ISO_P_SHAPE]);
+            const double high = fmin(best->phi + half, best->upper[ISO_P_SHAPE]);
+            for (size_t i = 0; i < out->n; i++)
+                out->phi[i] = low + (high - low) * (double)i / (double)(out->n - 1);
+            const double ends[2] = {2 * (value_at(&job, low) - best->huber_sum) / out->scale,
+                                    2 * (value_at(&job, high) - best->huber_sum) / out->scale};
+            if ((ends[0] > 8 && ends[1] > 8) || half > 6)
+                break;
+        }
+        iso_parallel_for(out->n, options->threads, run_point, &job);
+        for (size_t i = 0; i < out->n; i++)
+            out->statistic[i] = fmax(0, 2 * (out->huber_sum[i] - best->huber_sum) / out->scale);
+        find_limits(out, &job, best->huber_sum, best->phi);
+    }
+    iso_design_release(&x);
+    return st;
+}

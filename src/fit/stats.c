@@ -1,0 +1,81 @@
+/* A few statistics: see stats.h. */
+#include "fit/stats.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+void iso_sort_doubles(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, compare);
+}
+
+double iso_percentile(const double *sorted, size_t n, double q)
+{
+    if (n == 0)
+        return NAN;
+    const double at = q * (double)(n - 1);
+    const size_t i = (size_t)at < n - 1 ? (size_t)at : n - 1;
+    const size_t j = i + 1 < n ? i + 1 : i;
+    return sorted[i] + (at - (double)i) * (sorted[j] - sorted[i]);
+}
+
+double iso_median_abs(const double *x, size_t n)
+{
+    double *copy = ISO_NEW_N(double, n + 1);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = fabs(x[i]);
+    iso_sort_doubles(copy, n);
+    const double median = iso_percentile(copy, n, 0.5);
+    free(copy);
+    return median;
+}
+
+/* The continued fraction of the incomplete beta function (DLMF 8.17.22), from the front. */
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1), result;
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    result = d;
+    for (int m = 1; m < 1000; m++) {
+        for (int odd = 0; odd < 2; odd++) {
+            const double k = m;
+            const double term = odd ? -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))
+                                    : k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k));
+            d = 1 + term * d;
+            d = 1 / (fabs(d) < tiny ? tiny : d);
+            c = 1 + term / c;
+            c = fabs(c) < tiny ? tiny : c;
+            result *= c * d;
+        }
+        if (fabs(c * d - 1) < 1e-15)
+            break;
+    }
+    return result;
+}
+
+/* The regularised incomplete beta function I_x(a, b). */
+static double beta_inc(double a, double b, double x)
+{
+    if (x <= 0 || x >= 1)
+        return x <= 0 ? 0 : 1;
+    const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2)) /* where the fraction converges fast */
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double iso_f_tail(double f, double df1, double df2)
+{
+    if (!(f > 0))
+        return 1;
+    return beta_inc(df2 / 2, df1 / 2, df2 / (df2 + df1 * f));
+}

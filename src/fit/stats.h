@@ -1,0 +1,15 @@
+/* A few statistics. */
+#ifndef ISO_FIT_STATS_H
+#define ISO_FIT_STATS_H
+
+#include <stddef.h>
+
+void iso_sort_doubles(double *x, size_t n);
+/* Percentile of sorted numbers, q in [0, 1], with linear interpolation (NumPy's default). */
+double iso_percentile(const double *sorted, size_t n, double q);
+/* Median of |x|. */
+double iso_median_abs(const double *x, size_t n);
+/* P(F > f) for Fisher's F with (df1, df2) degrees of freedom. */
+double iso_f_tail(double f, double df1, double df2);
+
+#endif

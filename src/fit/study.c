@@ -1,0 +1,104 @@
+/* The whole protocol: see study.h. */
+#include "fit/study.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct iso_study_options iso_study_defaults(void)
+{
+    return (struct iso_study_options){.fit = iso_fit_defaults(), .resamples = 200};
+}
+
+static enum iso_status run_parts(struct iso_study *s, struct iso_err *err)
+{
+    const struct iso_fit_options *o = &s->options.fit;
+    enum iso_status st = iso_fit_run(&s->fit, s->runs, o, err);
+    if (st != ISO_OK)
+        return st;
+    iso_derived_run(&s->derived, &s->arena, s->runs, &s->fit);
+    const bool free_phi = o->law->phi != ISO_PER_NONE && isnan(o->fixed_phi);
+    if (o->law == &iso_law_joint && free_phi) {
+        struct iso_fit_options restricted = *o;
+        restricted.fixed_phi = 0;
+        st = iso_fit_run(&s->phi_0, s->runs, &restricted, err);
+        restricted.fixed_phi = 1;
+        if (st == ISO_OK)
+            st = iso_fit_run(&s->phi_1, s->runs, &restricted, err);
+        s->has_restricted = st == ISO_OK;
+    }
+    if (st == ISO_OK && s->options.resamples > 0) {
+        st = iso_intervals_run(&s->intervals, &s->arena, s->runs, &s->fit, o, s->options.resamples,
+                               err);
+        s->has_intervals = st == ISO_OK;
+    }
+    if (st == ISO_OK && s->options.resamples > 0 && free_phi) {
+        iso_robust_run(&s->robust, &s->arena, s->runs, &s->fit, o);
+        s->has_robust = true;
+    }
+    return st;
+}
+
+enum iso_status iso_study_run(struct iso_study *study, const struct iso_runs *runs,
+                              const struct iso_study_options *options, struct iso_err *err)
+{
+    const double start = iso_time_now();
+    *study = (struct iso_study){.runs = runs, .options = *options, .r = NAN};
+    const enum iso_status st = run_parts(study, err);
+    study->seconds = iso_time_now() - start;
+    return st;
+}
+
+void iso_study_release(struct iso_study *study)
+{
+    iso_arena_release(&study->arena);
+}
+
+void iso_study_phi_interval(double out[2], const struct iso_study *study)
+{
+    const bool has = study->has_intervals && !isnan(study->fit.phi);
+    out[0] = has ? study->intervals.bootstrap[0].low : NAN;
+    out[1] = has ? study->intervals.bootstrap[0].high : NAN;
+}
+
+static bool has_r(const struct iso_run *run, const void *r)
+{
+    return run->r == *(const double *)r;
+}
+
+enum iso_status iso_studies_by_r(struct iso_studies *out, const struct iso_runs *runs,
+                                 const struct iso_study_options *options, struct iso_err *err)
+{
+    *out = (struct iso_studies){0};
+    struct iso_arena arena = {0};
+    double *r;
+    const size_t n = iso_runs_recurrences(&r, &arena, runs);
+    out->study = ISO_NEW_N(struct iso_study, n + 1);
+    out->table = ISO_NEW_N(struct iso_runs, n + 1);
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        iso_runs_filter(&out->table[i], runs, has_r, &r[i]);
+        st = iso_study_run(&out->study[i], &out->table[i], options, err);
+        out->study[i].r = r[i];
+        out->n++;
+        if (st != ISO_OK)
+            (void)iso_fail_in(err, st, "r = %g", r[i]);
+    }
+    for (size_t i = 0; st == ISO_OK && i < n; i++)
+        iso_frontier_gaps(&out->study[i].derived, out->study[0].derived.frontier,
+                          out->study[0].derived.n_frontier);
+    iso_arena_release(&arena);
+    return st;
+}
+
+void iso_studies_free(struct iso_studies *studies)
+{
+    for (size_t i = 0; i < studies->n; i++) {
+        iso_study_release(&studies->study[i]);
+        iso_runs_release(&studies->table[i]);
+    }
+    free(studies->study);
+    free(studies->table);
+    *studies = (struct iso_studies){0};
+}

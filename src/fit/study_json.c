@@ -1,0 +1,331 @@
+/* A study as JSON, every number in full precision: see study.h and docs/fitting.md. */
+#include "fit/study.h"
+
+#include <math.h>
+
+static void put_count(struct iso_json_out *w, const char *key, size_t n)
+{
+    iso_json_put_int(w, key, (int64_t)n);
+}
+
+static void put_pair(struct iso_json_out *w, const char *key, double low, double high)
+{
+    const double pair[2] = {low, high};
+    iso_json_put_numbers(w, key, pair, 2);
+}
+
+static void put_law(struct iso_json_out *w, const struct iso_fit *f)
+{
+    iso_json_put_string(w, "law", f->law->name);
+    put_count(w, "n_runs", f->n_runs);
+    iso_json_put_number(w, "A", f->A);
+    iso_json_put_number(w, "alpha", f->alpha);
+    iso_json_put_number(w, "B", f->B);
+    iso_json_put_number(w, "beta", f->beta);
+    iso_json_put_number(w, "E", f->E);
+    iso_json_put_number(w, "phi", f->phi);
+    iso_json_put_number(w, "r2", f->r2);
+    iso_json_put_number(w, "huber_sum", f->huber_sum);
+}
+
+void iso_fit_write_json(struct iso_json_out *w, const char *key, const struct iso_fit *f)
+{
+    iso_json_begin(w, key, '{');
+    put_law(w, f);
+    iso_json_put_number(w, "rmse", f->rmse);
+    iso_json_put_number(w, "max_abs", f->max_abs);
+    iso_json_end(w, '}');
+}
+
+static void put_diagnostics(struct iso_json_out *w, const struct iso_fit *f)
+{
+    iso_json_begin(w, "diagnostics", '{');
+    iso_json_put_int(w, "starts", f->starts);
+    iso_json_put_int(w, "starts_best", f->starts_best);
+    iso_json_put_number(w, "iterations", f->iterations);
+    iso_json_put_number(w, "gradient_norm", f->gradient_norm);
+    iso_json_put_number(w, "condition", f->condition);
+    iso_json_put_number(w, "rmse", f->rmse);
+    iso_json_put_number(w, "max_abs", f->max_abs);
+    iso_json_begin(w, "rivals", '[');
+    for (size_t i = 0; i < f->n_rivals; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "huber_sum", f->rival[i].huber_sum);
+        iso_json_put_number(w, "phi", f->rival[i].phi);
+        iso_json_put_int(w, "starts", f->rival[i].starts);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_begin(w, "parameters", '[');
+    for (size_t p = 0; p < f->n_param; p++) {
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_string(w, "name", f->name[p]);
+        iso_json_put_number(w, "value", f->param[p]);
+        iso_json_put_number(w, "std_error", f->std_error[p]);
+        put_pair(w, "box", f->lower[p], f->upper[p]);
+        iso_json_put_bool(w, "on_bound", f->on_bound[p]);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_end(w, '}');
+}
+
+static void put_bootstrap(struct iso_json_out *w, const struct iso_bootstrap *b,
+                          const struct iso_fit *f)
+{
+    iso_json_begin(w, NULL, '{');
+    iso_json_put_string(w, "block", iso_block_name(b->block));
+    put_count(w, "blocks", b->n_blocks);
+    put_count(w, "resamples", b->n_resamples);
+    put_pair(w, "phi_interval", b->low, b->high);
+    iso_json_put_number(w, "mean", b->mean);
+    iso_json_put_number(w, "sd", b->sd);
+    put_count(w, "at_bound", b->at_bound);
+    put_count(w, "redrawn", b->redrawn);
+    iso_json_put_number(w, "share_at_or_below_0", b->below_0);
+    iso_json_put_number(w, "share_at_or_above_1", b->above_1);
+    iso_json_begin(w, "parameters", '{');
+    for (size_t p = 0; p < f->n_param; p++)
+        put_pair(w, f->name[p], b->param_low[p], b->param_high[p]);
+    iso_json_end(w, '}');
+    iso_json_put_numbers(w, "phi", b->phi, b->n_resamples);
+    iso_json_end(w, '}');
+}
+
+static void put_jackknife(struct iso_json_out *w, const struct iso_jackknife *j)
+{
+    iso_json_begin(w, "jackknife", '[');
+    for (size_t i = 0; i < j->n; i++) {
+        const struct iso_jackknife_row *row = &j->row[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "budget", row->budget);
+        iso_json_put_number(w, "r", row->r);
+        put_count(w, "n_runs", row->n_runs);
+        iso_json_put_number(w, "phi", row->phi);
+        iso_json_put_number(w, "shift", row->shift);
+        if (row->problem)
+            iso_json_put_string(w, "problem", row->problem);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+}
+
+static void put_pure_error(struct iso_json_out *w, const struct iso_pure_error *p)
+{
+    iso_json_begin(w, "pure_error", '{');
+    put_count(w, "points", p->n_points);
+    if (p->n_points) {
+        iso_json_put_number(w, "sd", p->sd);
+        put_count(w, "df", p->df);
+        put_count(w, "df_lack_of_fit", p->df_lack);
+        iso_json_put_number(w, "f", p->f);
+        iso_json_put_number(w, "p_value", p->p_value);
+    }
+    iso_json_end(w, '}');
+}
+
+static void put_intervals(struct iso_json_out *w, const struct iso_study *s)
+{
+    const struct iso_intervals *v = &s->intervals;
+    iso_json_begin(w, "intervals", '{');
+    iso_json_begin(w, "bootstrap", '[');
+    for (size_t i = 0; i < v->n_bootstraps; i++)
+        put_bootstrap(w, &v->bootstrap[i], &s->fit);
+    iso_json_end(w, ']');
+    if (v->profile.n) {
+        iso_json_begin(w, "profile", '{');
+        put_pair(w, "phi_interval", v->profile.low, v->profile.high);
+        iso_json_put_number(w, "scale", v->profile.scale);
+        iso_json_put_numbers(w, "phi", v->profile.phi, v->profile.n);
+        iso_json_put_numbers(w, "huber_sum", v->profile.huber_sum, v->profile.n);
+        iso_json_put_numbers(w, "statistic", v->profile.statistic, v->profile.n);
+        iso_json_end(w, '}');
+    }
+    put_jackknife(w, &v->jackknife);
+    put_pure_error(w, &v->pure);
+    if (v->widest) {
+        iso_json_put_string(w, "widest", v->widest);
+        put_pair(w, "widest_interval", v->widest_low, v->widest_high);
+    }
+    iso_json_end(w, '}');
+}
+
+static void put_robust(struct iso_json_out *w, const struct iso_robust *b)
+{
+    iso_json_begin(w, "robustness", '{');
+    iso_json_begin(w, "variants", '[');
+    for (size_t i = 0; i < b->n; i++) {
+        const struct iso_robust_row *row = &b->row[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_string(w, "choice", row->group);
+        iso_json_put_string(w, "variant", row->name);
+        if (row->problem)
+            iso_json_put_string(w, "problem", row->problem);
+        else
+            put_law(w, &row->fit);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_begin(w, "phi_per_r", '[');
+    for (size_t i = 0; b->phi_of_r && i < b->n_r; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "r", b->phi_of_r[i].r);
+        iso_json_put_number(w, "phi", b->phi_of_r[i].phi);
+        iso_json_put_number(w, "std_error", b->phi_of_r[i].std_error);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_begin(w, "offset_per_r", '{');
+    iso_json_put_number(w, "phi", b->offset_phi);
+    iso_json_put_number(w, "phi_std_error", b->offset_phi_error);
+    iso_json_begin(w, "offsets", '[');
+    for (size_t i = 0; b->offset_of_r && i < b->n_r; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "r", b->offset_of_r[i].r);
+        iso_json_put_number(w, "offset", b->offset_of_r[i].offset);
+        iso_json_put_number(w, "std_error", b->offset_of_r[i].std_error);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_end(w, '}');
+    iso_json_begin(w, "holdout", '{');
+    iso_json_put_number(w, "budget", b->holdout.budget);
+    put_count(w, "n_train", b->holdout.n_train);
+    put_count(w, "n_test", b->holdout.n_test);
+    iso_json_put_number(w, "phi", b->holdout.phi);
+    iso_json_put_number(w, "rmse", b->holdout.rmse);
+    iso_json_put_number(w, "mean", b->holdout.mean);
+    iso_json_put_number(w, "max_abs", b->holdout.max_abs);
+    iso_json_put_number(w, "rmse_in_sample", b->holdout.rmse_in_sample);
+    iso_json_end(w, '}');
+    iso_json_end(w, '}');
+}
+
+static void put_frontier(struct iso_json_out *w, const struct iso_derived *d)
+{
+    iso_json_begin(w, "frontier", '[');
+    for (size_t i = 0; i < d->n_frontier; i++) {
+        const struct iso_frontier_point *p = &d->frontier[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "budget", p->budget);
+        iso_json_put_number(w, "r", p->r);
+        iso_json_put_number(w, "n", p->n_opt);
+        iso_json_put_number(w, "d", p->d_opt);
+        iso_json_put_number(w, "loss", p->loss_opt);
+        iso_json_put_number(w, "d_model", p->d_model);
+        iso_json_put_number(w, "gap", p->gap);
+        iso_json_put_bool(w, "extrapolated", p->extrapolated);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_begin(w, "frontier_exponents", '[');
+    for (size_t i = 0; i < d->n_exponents; i++) {
+        const struct iso_frontier_exponent *e = &d->exponent[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "r", e->r);
+        iso_json_put_number(w, "n_exponent", e->n_exponent);
+        iso_json_put_number(w, "d_exponent", e->d_exponent);
+        put_pair(w, "gap_range", e->gap_min, e->gap_max);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+}
+
+static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
+{
+    iso_json_begin(w, "parabolas", '[');
+    for (size_t i = 0; i < d->n_parabolas; i++) {
+        const struct iso_parabola *p = &d->parabola[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "budget", p->budget);
+        iso_json_put_number(w, "r", p->r);
+        put_count(w, "n_runs", p->n_runs);
+        iso_json_put_numbers(w, "coefficients", p->c, 3);
+        iso_json_put_number(w, "n", p->n_opt);
+        iso_json_put_number(w, "d", p->d_opt);
+        iso_json_put_number(w, "loss", p->loss_opt);
+        iso_json_put_bool(w, "inside", p->inside);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+}
+
+static void put_derived(struct iso_json_out *w, const struct iso_study *s)
+{
+    const struct iso_derived *d = &s->derived;
+    iso_json_begin(w, "derived", '{');
+    iso_json_begin(w, "residuals", '[');
+    for (size_t i = 0; i < d->n_stats; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "r", d->stats[i].r); /* null: all runs */
+        put_count(w, "n", d->stats[i].n);
+        iso_json_put_number(w, "mean", d->stats[i].mean);
+        iso_json_put_number(w, "max_abs", d->stats[i].max_abs);
+        iso_json_put_number(w, "rmse", d->stats[i].rmse);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    put_parabolas(w, d);
+    put_frontier(w, d);
+    iso_json_begin(w, "equivalents", '[');
+    for (size_t i = 0; i < d->n_equivalents; i++) {
+        const struct iso_equivalent *e = &d->equivalent[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "r", e->r);
+        iso_json_put_number(w, "blocks", e->blocks);
+        iso_json_put_number(w, "recovered", e->recovered);
+        iso_json_put_number(w, "unique", e->unique);
+        iso_json_put_number(w, "effective", e->effective);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_put_numbers(w, "predicted", d->predicted, d->n_runs);
+    iso_json_put_numbers(w, "n_eff", d->n_eff, d->n_runs);
+    iso_json_end(w, '}');
+}
+
+static void put_left_out(struct iso_json_out *w, const struct iso_runs *runs)
+{
+    iso_json_begin(w, "left_out", '[');
+    for (size_t i = 0; i < runs->n_left_out; i++) {
+        const struct iso_left_out *row = &runs->left_out[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_string(w, "file", row->run.file);
+        iso_json_put_int(w, "line", row->run.line);
+        iso_json_put_string(w, "run", row->run.id);
+        iso_json_put_string(w, "reason", row->reason);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+}
+
+void iso_study_write_json(struct iso_json_out *w, const char *key, const struct iso_study *s)
+{
+    double interval[2];
+    iso_study_phi_interval(interval, s);
+    iso_json_begin(w, key, '{');
+    if (!isnan(s->r))
+        iso_json_put_number(w, "r", s->r);
+    put_law(w, &s->fit);
+    if (isnan(interval[0]))
+        iso_json_put_null(w, "phi_interval");
+    else
+        put_pair(w, "phi_interval", interval[0], interval[1]);
+    iso_json_put_string(w, "injection", iso_injection_name(s->fit.injection));
+    iso_json_put_bool(w, "embeddings", s->fit.embeddings);
+    iso_json_put_number(w, "delta", s->fit.delta);
+    put_diagnostics(w, &s->fit);
+    if (s->has_restricted) {
+        iso_json_begin(w, "restricted", '{');
+        iso_fit_write_json(w, "phi_0", &s->phi_0);
+        iso_fit_write_json(w, "phi_1", &s->phi_1);
+        iso_json_end(w, '}');
+    }
+    if (s->has_intervals)
+        put_intervals(w, s);
+    if (s->has_robust)
+        put_robust(w, &s->robust);
+    put_derived(w, s);
+    put_left_out(w, s->runs);
+    iso_json_end(w, '}');
+}

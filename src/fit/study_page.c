@@ -1,0 +1,160 @@
+/* The readable page of a study: see study.h. */
+#include "fit/study.h"
+
+#include <math.h>
+
+static void heading(struct iso_str *out, const char *text, bool colour)
+{
+    iso_str_printf(out, colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+static void write_headline(struct iso_str *out, const struct iso_study *s, bool colour)
+{
+    const struct iso_fit *f = &s->fit;
+    double interval[2];
+    iso_study_phi_interval(interval, s);
+    if (isnan(f->phi)) {
+        iso_str_printf(out,
+                       colour ? "\033[1mL = %.4g + %.4g N^-%.4f + %.4g D^-%.4f\033[0m"
+                              : "L = %.4g + %.4g N^-%.4f + %.4g D^-%.4f",
+                       f->E, f->A, f->alpha, f->B, f->beta);
+        if (!isnan(s->r))
+            iso_str_printf(out, "   (r = %g)", s->r);
+        iso_str_putc(out, '\n');
+        return;
+    }
+    iso_str_printf(out, colour ? "\033[1mphi = %.3f\033[0m" : "phi = %.3f", f->phi);
+    if (f->law->phi == ISO_PER_LOOPED)
+        iso_str_puts(out, " for the smallest r");
+    if (!isnan(s->options.fit.fixed_phi))
+        iso_str_puts(out, "   (held fixed)");
+    if (!isnan(interval[0]))
+        iso_str_printf(out,
+                       "   95 %% interval [%.3f, %.3f]   (bootstrap over %zu cells, %zu refits)",
+                       interval[0], interval[1], s->intervals.bootstrap[0].n_blocks,
+                       s->intervals.bootstrap[0].n_resamples);
+    iso_str_putc(out, '\n');
+}
+
+/* The headline in words. */
+static void write_meaning(struct iso_str *out, const struct iso_study *s)
+{
+    double interval[2];
+    iso_study_phi_interval(interval, s);
+    const struct iso_derived *d = &s->derived;
+    if (isnan(s->fit.phi) || s->fit.law->phi == ISO_PER_LOOPED || d->n_equivalents == 0)
+        return;
+    const struct iso_equivalent *last = &d->equivalent[d->n_equivalents - 1];
+    if (last->r > 1)
+        iso_str_printf(out, "A block looped %g times is worth %.2f unique blocks (%.0f %% of %g).",
+                       last->r, last->blocks, 100 * last->recovered, last->r);
+    if (!isnan(interval[0])) {
+        const bool no_0 = interval[0] > 0 || interval[1] < 0;
+        const bool no_1 = interval[0] > 1 || interval[1] < 1;
+        iso_str_printf(out,
+                       " The interval %s phi = 0 (recurrences add nothing) and %s phi = 1 (they "
+                       "are worth new blocks).",
+                       no_0 ? "excludes" : "contains", no_1 ? "excludes" : "contains");
+    }
+    iso_str_putc(out, '\n');
+}
+
+static void write_summary(struct iso_str *out, const struct iso_study *s)
+{
+    const struct iso_fit *f = &s->fit;
+    struct iso_arena arena = {0};
+    double *budget, *r;
+    const size_t n_budgets = iso_runs_budgets(&budget, &arena, s->runs);
+    const size_t n_r = iso_runs_recurrences(&r, &arena, s->runs);
+    iso_str_printf(out, "\n%zu runs", s->runs->n);
+    if (n_budgets < s->runs->n)
+        iso_str_printf(out, ", %zu budgets from %.3g to %.3g FLOPs", n_budgets, budget[0],
+                       budget[n_budgets - 1]);
+    iso_str_puts(out, ", r =");
+    for (size_t i = 0; i < n_r; i++)
+        iso_str_printf(out, " %g", r[i]);
+    if (s->runs->n_left_out)
+        iso_str_printf(out, "; %zu rows were left out (listed below)", s->runs->n_left_out);
+    iso_str_printf(out, ".\nLaw %s: %s\n", f->law->name, f->law->formula);
+    iso_str_printf(out, "Injection parameters counted: %s; embeddings %s; Huber delta %g.\n",
+                   iso_injection_name(f->injection), f->embeddings ? "counted" : "left out",
+                   f->delta);
+    iso_arena_release(&arena);
+}
+
+static void write_diagnostics(struct iso_str *out, const struct iso_study *s, bool colour)
+{
+    const struct iso_fit *f = &s->fit;
+    heading(out, "Did the fit converge?", colour);
+    iso_str_printf(out,
+                   "%d of %d starts reached the best minimum; %zu other minima within 1 %%; "
+                   "gradient %.1e; condition %.1e.\n",
+                   f->starts_best, f->starts, f->n_rivals, f->gradient_norm, f->condition);
+    for (size_t i = 0; i < f->n_rivals; i++)
+        iso_str_printf(out, "  rival: Huber sum %.6e, phi %.3f, %d starts\n", f->rival[i].huber_sum,
+                       f->rival[i].phi, f->rival[i].starts);
+    for (size_t p = 0; p < f->n_param; p++)
+        if (f->on_bound[p])
+            iso_str_printf(out, "  %s lies on its bound, %g: the table does not determine it.\n",
+                           f->name[p], f->param[p]);
+}
+
+static void write_trust(struct iso_str *out, const struct iso_study *s)
+{
+    const struct iso_intervals *v = &s->intervals;
+    if (s->has_intervals && v->widest)
+        iso_str_printf(out, "Widest: %s, [%.3f, %.3f].\n", v->widest, v->widest_low,
+                       v->widest_high);
+    if (s->has_intervals && v->jackknife.n)
+        iso_str_printf(out, "Leaving out one budget, r or cell moves phi by at most %.3f.\n",
+                       v->jackknife.max_shift);
+    if (s->has_intervals && v->pure.n_points)
+        iso_str_printf(out,
+                       "Repeated seeds at %zu points: noise %.2e in ln L; lack of fit F(%zu, %zu) "
+                       "= %.2f, p = %.3g%s.\n",
+                       v->pure.n_points, v->pure.sd, v->pure.df_lack, v->pure.df, v->pure.f,
+                       v->pure.p_value,
+                       v->pure.p_value < 0.05 ? ": the law misses more than noise explains" : "");
+    else if (s->has_intervals && !isnan(s->fit.phi))
+        iso_str_puts(out, "No point has repeated seeds, so R2 cannot be set against the noise of a "
+                          "run.\n");
+}
+
+static void write_holdout(struct iso_str *out, const struct iso_study *s)
+{
+    const struct iso_robust *b = &s->robust;
+    if (!s->has_robust)
+        return;
+    if (!isnan(b->offset_phi))
+        iso_str_printf(out, "With a free offset for each r, phi would be %.3f +- %.3f.\n",
+                       b->offset_phi, 1.96 * b->offset_phi_error);
+    if (!isnan(b->holdout.budget))
+        iso_str_printf(out,
+                       "Predicting the largest budget (%.3g, %zu runs) from the others: RMSE %.4f "
+                       "nats, mean error %+.4f, worst %.4f (in the full fit RMSE %.4f).\n",
+                       b->holdout.budget, b->holdout.n_test, b->holdout.rmse, b->holdout.mean,
+                       b->holdout.max_abs, b->holdout.rmse_in_sample);
+}
+
+void iso_study_write_page(struct iso_str *out, const struct iso_study *s, bool colour)
+{
+    write_headline(out, s, colour);
+    write_meaning(out, s);
+    write_summary(out, s);
+    for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
+        struct iso_table t;
+        row->build(&t, s);
+        if (t.n_cell > t.n_col) {
+            heading(out, row->title, colour);
+            iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
+        }
+        iso_table_release(&t);
+        if (iso_str_eq(row->name, "law"))
+            write_diagnostics(out, s, colour);
+        if (iso_str_eq(row->name, "intervals"))
+            write_trust(out, s);
+        if (iso_str_eq(row->name, "shape"))
+            write_holdout(out, s);
+    }
+    iso_str_printf(out, "\n%.1f s.\n", s->seconds);
+}

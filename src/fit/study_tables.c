@@ -1,0 +1,223 @@
+/* The tables of a study, for page, LaTeX and report: see study.h. */
+#include "fit/study.h"
+
+#include <math.h>
+
+static void put_number(struct iso_table *t, const char *format, double x)
+{
+    char text[64];
+    if (isnan(x)) {
+        iso_table_put(t, "-");
+        return;
+    }
+    snprintf(text, sizeof text, format, x);
+    iso_table_put(t, text);
+}
+
+static void put_count(struct iso_table *t, double x)
+{
+    char buf[32];
+    iso_table_put(t, isnan(x) ? "-" : iso_format_count(buf, x));
+}
+
+static void put_law(struct iso_table *t, const char *name, const struct iso_fit *f)
+{
+    iso_table_put(t, name);
+    put_number(t, "%.3g", f->A);
+    put_number(t, "%.3f", f->alpha);
+    put_number(t, "%.4g", f->B);
+    put_number(t, "%.3f", f->beta);
+    put_number(t, "%.3f", f->E);
+    put_number(t, "%.3f", f->phi);
+    put_number(t, "%.4f", f->r2);
+    put_number(t, "%.3g", f->huber_sum * 1e5);
+}
+
+static void build_law(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Fit|A|alpha|B|beta|E|phi|R2|Huber x1e5");
+    char name[64];
+    if (isnan(s->r))
+        snprintf(name, sizeof name, "%s%s", s->fit.law->name,
+                 s->has_restricted ? ", phi free" : "");
+    else
+        snprintf(name, sizeof name, "r = %g", s->r);
+    put_law(t, name, &s->fit);
+    if (s->has_restricted) {
+        put_law(t, "phi = 0", &s->phi_0);
+        put_law(t, "phi = 1", &s->phi_1);
+    }
+}
+
+static void put_interval(struct iso_table *t, const char *name, double low, double high,
+                         const char *note)
+{
+    iso_table_put(t, name);
+    put_number(t, "%.3f", low);
+    put_number(t, "%.3f", high);
+    put_number(t, "%.3f", high - low);
+    iso_table_put(t, note);
+}
+
+static void build_intervals(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Interval of phi, 95 %|low|high|width|note");
+    if (!s->has_intervals || isnan(s->fit.phi))
+        return;
+    for (size_t i = 0; i < s->intervals.n_bootstraps; i++) {
+        const struct iso_bootstrap *b = &s->intervals.bootstrap[i];
+        char name[64], note[128];
+        snprintf(name, sizeof name, "bootstrap over %ss", iso_block_name(b->block));
+        snprintf(note, sizeof note,
+                 "%zu blocks, %zu refits, %.0f %% at or below 0, %.0f %% at or above 1%s",
+                 b->n_blocks, b->n_resamples, 100 * b->below_0, 100 * b->above_1,
+                 b->at_bound ? ", some on the bound" : "");
+        put_interval(t, name, b->low, b->high, note);
+    }
+    if (s->intervals.profile.n)
+        put_interval(t, "profile", s->intervals.profile.low, s->intervals.profile.high,
+                     "assumes independent errors");
+}
+
+static void build_jackknife(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Left out: budget|r|runs left|phi|shift");
+    for (size_t i = 0; s->has_intervals && i < s->intervals.jackknife.n; i++) {
+        const struct iso_jackknife_row *row = &s->intervals.jackknife.row[i];
+        put_number(t, "%.3g", row->budget);
+        put_number(t, "%g", row->r);
+        iso_table_putf(t, "%zu", row->n_runs);
+        put_number(t, "%.3f", row->phi);
+        put_number(t, "%+.3f", row->shift);
+    }
+}
+
+static void build_robustness(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Choice|variant|runs|alpha|beta|E|phi|R2");
+    for (size_t i = 0; s->has_robust && i < s->robust.n; i++) {
+        const struct iso_robust_row *row = &s->robust.row[i];
+        const bool ok = !row->problem;
+        iso_table_put(t, row->group);
+        iso_table_put(t, row->name);
+        put_number(t, "%.0f", ok ? (double)row->fit.n_runs : NAN);
+        put_number(t, "%.3f", ok ? row->fit.alpha : NAN);
+        put_number(t, "%.3f", ok ? row->fit.beta : NAN);
+        put_number(t, "%.3f", ok ? row->fit.E : NAN);
+        put_number(t, "%.3f", ok ? row->phi : NAN);
+        put_number(t, "%.4f", ok ? row->fit.r2 : NAN);
+    }
+}
+
+static void build_shape(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "r|phi of this r|+-|offset of ln L|+-");
+    for (size_t i = 0; s->has_robust && i < s->robust.n_r; i++) {
+        const struct iso_phi_of_r *phi = s->robust.phi_of_r;
+        const struct iso_offset_of_r *offset = s->robust.offset_of_r;
+        put_number(t, "%g", phi ? phi[i].r : offset ? offset[i].r : NAN);
+        put_number(t, "%.3f", phi ? phi[i].phi : NAN);
+        put_number(t, "%.3f", phi ? 1.96 * phi[i].std_error : NAN);
+        put_number(t, "%+.4f", offset ? offset[i].offset : NAN);
+        put_number(t, "%.4f", offset ? 1.96 * offset[i].std_error : NAN);
+    }
+}
+
+static void build_residuals(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "r|runs|mean residual|max residual|RMSE");
+    for (size_t i = 0; i < s->derived.n_stats; i++) {
+        const struct iso_residual_stats *row = &s->derived.stats[i];
+        if (isnan(row->r))
+            iso_table_put(t, "all");
+        else
+            put_number(t, "%g", row->r);
+        iso_table_putf(t, "%zu", row->n);
+        put_number(t, "%+.4f", row->mean);
+        put_number(t, "%.4f", row->max_abs);
+        put_number(t, "%.4f", row->rmse);
+    }
+}
+
+static void build_optima(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Budget|r|runs|N* parabola|D* parabola|L* parabola|inside grid");
+    for (size_t i = 0; i < s->derived.n_parabolas; i++) {
+        const struct iso_parabola *p = &s->derived.parabola[i];
+        put_number(t, "%.3g", p->budget);
+        put_number(t, "%g", p->r);
+        iso_table_putf(t, "%zu", p->n_runs);
+        put_count(t, p->n_opt);
+        put_count(t, p->d_opt);
+        put_number(t, "%.4f", p->loss_opt);
+        iso_table_put(t, !p->has_minimum ? "no minimum" : p->inside ? "yes" : "no");
+    }
+}
+
+static void build_frontier(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Budget|r|N*|D*|width*|L*|gap to r = 1");
+    for (size_t i = 0; i < s->derived.n_frontier; i++) {
+        const struct iso_frontier_point *p = &s->derived.frontier[i];
+        put_number(t, "%.3g", p->budget);
+        put_number(t, "%g", p->r);
+        put_count(t, p->n_opt);
+        put_count(t, p->d_opt);
+        put_number(t, "%.0f", p->d_model);
+        put_number(t, "%.4f", p->loss_opt);
+        put_number(t, "%+.4f", p->gap);
+    }
+}
+
+static void build_exponents(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "r|N* ~ C^|D* ~ C^|gap to r = 1 from|to");
+    for (size_t i = 0; i < s->derived.n_exponents; i++) {
+        const struct iso_frontier_exponent *e = &s->derived.exponent[i];
+        put_number(t, "%g", e->r);
+        put_number(t, "%.3f", e->n_exponent);
+        put_number(t, "%.3f", e->d_exponent);
+        put_number(t, "%+.4f", e->gap_min);
+        put_number(t, "%+.4f", e->gap_max);
+    }
+}
+
+static void build_equivalents(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "r|one block is worth|of full equivalence|unique size|effective size");
+    for (size_t i = 0; !isnan(s->fit.phi) && i < s->derived.n_equivalents; i++) {
+        const struct iso_equivalent *e = &s->derived.equivalent[i];
+        put_number(t, "%g", e->r);
+        put_number(t, "%.2f blocks", e->blocks);
+        put_number(t, "%.0f %%", 100 * e->recovered);
+        put_number(t, "%.1f %%", 100 * e->unique);
+        put_number(t, "%.1f %%", 100 * e->effective);
+    }
+}
+
+static void build_left_out(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Left out|run|why");
+    for (size_t i = 0; i < s->runs->n_left_out; i++) {
+        const struct iso_left_out *row = &s->runs->left_out[i];
+        iso_table_putf(t, "%s:%d", row->run.file, row->run.line);
+        iso_table_put(t, *row->run.id ? row->run.id : "-");
+        iso_table_put(t, row->reason);
+    }
+}
+
+const struct iso_study_table iso_study_tables[] = {
+    {"law", "The fit", build_law},
+    {"intervals", "How far phi can be trusted", build_intervals},
+    {"robustness", "The same fit with one choice changed", build_robustness},
+    {"shape", "Checks: one phi for each r, and an offset for each r", build_shape},
+    {"jackknife", "phi without a budget, an r, a cell", build_jackknife},
+    {"residuals", "Residuals in nats, actual - predicted", build_residuals},
+    {"equivalents", "What the recurrences are worth; sizes relative to r = 1 of the same width",
+     build_equivalents},
+    {"exponents", "Compute-optimal frontier", build_exponents},
+    {"frontier", "Compute-optimal points of the fitted law", build_frontier},
+    {"optima", "Empirical optima of the (budget, r) cells", build_optima},
+    {"left_out", "Runs that were left out", build_left_out},
+    {0},
+};
