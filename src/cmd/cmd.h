@@ -60,7 +60,7 @@ extern const struct iso_cmd *const iso_commands[];
 int iso_cmd_main(int argc, char **argv);
 
 /* One row per subcommand. */
-extern const struct iso_cmd iso_cmd_plan;
+extern const struct iso_cmd iso_cmd_plan, iso_cmd_fit;
 extern const struct iso_cmd iso_cmd_help, iso_cmd_version, iso_cmd_man, iso_cmd_completion;
 
 #endif

@@ -57,7 +57,8 @@ static void write_json(struct iso_str *out, const struct result *result)
 }
 
 /* A table of every study, one below the other. */
-static void build(struct iso_table *t, const struct result *result, const struct iso_study_table *row)
+static void build(struct iso_table *t, const struct result *result,
+                  const struct iso_study_table *row)
 {
     row->build(t, &result->all.study[0]);
     for (size_t i = 1; i < result->all.n; i++) {
@@ -229,10 +230,11 @@ const struct iso_cmd iso_cmd_fit = {
     .summary = "measure phi: fit a scaling law to a table of runs",
     .details =
         "RUNS are CSV or JSONL files with one row per run, study directories, or - for standard\n"
-        "input. Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and\n"
+        "input. Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec "
+        "and\n"
         "n_inject may be missing. run, seed, status, s, d_model and n_embed are used when there.\n"
         "Rows without a usable loss are left out and listed. docs/fitting.md explains the output.",
-    .group = "Measure",
+    .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,
     .opts = options,

@@ -4,6 +4,7 @@
 const struct iso_cmd *const iso_commands[] = {
     /* Analysis */
     &iso_cmd_plan,
+    &iso_cmd_fit,
     /* About */
     &iso_cmd_help,
     &iso_cmd_version,
