@@ -24,5 +24,5 @@ LIBS += $(if $(HAVE_DNNL),-ldnnl) $(if $(HAVE_SQLITE),-lsqlite3)
 
 # A part that is missing leaves out its one file.
 LEFT_OUT :=
-LEFT_OUT += $(if $(HAVE_SENTENCEPIECE),,src/data/tok_spm.cc)
+LEFT_OUT += $(if $(HAVE_SENTENCEPIECE),,src/data/spm.cc)
 LEFT_OUT += $(if $(HAVE_DNNL),,src/kern/gemm_dnnl.c)

@@ -46,7 +46,7 @@ int iso_exit_code(enum iso_status status)
     }
 }
 
-_Noreturn void iso_bug(const char *file, int line, const char *fmt, ...)
+void iso_bug(const char *file, int line, const char *fmt, ...)
 {
     fprintf(stderr, "isodepth: internal error at %s:%d: ", file, line);
     va_list ap;

@@ -35,8 +35,8 @@ enum iso_status iso_fail_in(struct iso_err *err, enum iso_status status, const c
 int iso_exit_code(enum iso_status status);
 
 /* A broken invariant of ours: prints and aborts. */
-_Noreturn void iso_bug(const char *file, int line, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+void iso_bug(const char *file, int line, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
 
 #define ISO_BUG(...) iso_bug(__FILE__, __LINE__, __VA_ARGS__)
 #define ISO_ASSERT(cond)                                                                           \
