@@ -1,0 +1,326 @@
+/* The packer's output directory: see pack_dir.h. */
+#include "data/pack_dir.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *join(const char *dir, const char *name)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s/%s", dir, name);
+    return path.text;
+}
+
+static enum iso_status hash_file(struct iso_pack_source *s, struct iso_xxh64 *sum, const char *path,
+                                 const char *name, struct iso_err *err)
+{
+    struct iso_map map;
+    enum iso_status st = iso_map_open(&map, path, err);
+    if (st != ISO_OK)
+        return st;
+    const uint64_t facts[] = {map.len, iso_xxh64(map.bytes, map.len, 0)};
+    iso_xxh64_add(sum, name, strlen(name) + 1);
+    iso_xxh64_add(sum, facts, sizeof facts);
+    s->files++;
+    s->bytes += (int64_t)map.len;
+    iso_map_close(&map);
+    return ISO_OK;
+}
+
+/* All files below `path`, as the reader finds them: by name, without those that begin with a dot.
+ */
+static enum iso_status hash_tree(struct iso_pack_source *s, struct iso_xxh64 *sum, const char *path,
+                                 const char *name, struct iso_err *err)
+{
+    if (!iso_dir_exists(path))
+        return hash_file(s, sum, path, name, err);
+    char **names;
+    size_t n;
+    enum iso_status st = iso_dir_list(&names, &n, path, err);
+    for (size_t i = 0; i < n && st == ISO_OK; i++) {
+        if (names[i][0] == '.')
+            continue;
+        char *below = join(path, names[i]);
+        st = hash_tree(s, sum, below, names[i], err);
+        free(below);
+    }
+    iso_dir_list_free(names, n);
+    return st;
+}
+
+enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path,
+                                     struct iso_err *err)
+{
+    *s = (struct iso_pack_source){.path = path};
+    struct stat info;
+    bool pipe = stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+    s->piped = pipe || iso_str_eq(path, "-"); /* cannot be read twice */
+    if (s->piped)
+        return ISO_OK;
+    struct iso_xxh64 sum;
+    iso_xxh64_begin(&sum, 0);
+    enum iso_status st = hash_tree(s, &sum, path, "", err);
+    s->hash = iso_xxh64_end(&sum);
+    return st;
+}
+
+void iso_pack_plan_set(struct iso_pack_plan *plan, const char *name, const char *fmt, ...)
+{
+    ISO_ASSERT(plan->n_settings < sizeof plan->settings / sizeof *plan->settings);
+    struct iso_pack_setting *s = &plan->settings[plan->n_settings++];
+    s->name = name;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(s->value, sizeof s->value, fmt, ap);
+    va_end(ap);
+}
+
+/* The first setting in which the finished directory differs from the plan, or NULL. */
+static const struct iso_pack_setting *
+first_difference(const struct iso_json *meta, const struct iso_pack_plan *plan, const char **there)
+{
+    const struct iso_json *settings = iso_json_get(meta, "settings");
+    for (size_t i = 0; i < plan->n_settings; i++) {
+        *there = iso_json_string(settings, plan->settings[i].name, "(none)");
+        if (!iso_str_eq(*there, plan->settings[i].value))
+            return &plan->settings[i];
+    }
+    return NULL;
+}
+
+static bool any_piped(const struct iso_pack_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_sources; i++)
+        if (plan->sources[i].piped)
+            return true;
+    return false;
+}
+
+/* There is a meta.json: is it what was asked for, and may it be replaced? */
+static enum iso_status judge_finished(struct iso_pack_result *result, const char *dir,
+                                      const struct iso_pack_plan *plan, bool force,
+                                      struct iso_err *err)
+{
+    if (force)
+        return ISO_OK;
+    struct iso_dataset ds;
+    enum iso_status st = iso_dataset_open(&ds, dir, err);
+    if (st != ISO_OK)
+        return iso_fail_in(err, st, "%s holds a packing that does not open (--force replaces it)",
+                           dir);
+    const char *there;
+    const struct iso_pack_setting *other = first_difference(ds.meta, plan, &there);
+    if (other)
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s holds another packing: %s is %s there, %s was asked for; choose another "
+                      "--out, or --force to replace it",
+                      dir, other->name, there, other->value);
+    else if (any_piped(plan))
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s holds a packing already, and whether standard input is the same cannot "
+                      "be told; --force packs again",
+                      dir);
+    else
+        result->nothing_to_do = true;
+    memcpy(result->checksum, ds.checksum, sizeof result->checksum);
+    iso_dataset_close(&ds);
+    return st;
+}
+
+static bool is_ours(const char *name)
+{
+    return strstr(name, ".shard") || iso_str_starts(name, "meta.json") ||
+           iso_str_starts(name, "tokenizer.model") || iso_str_starts(name, "spill-");
+}
+
+/* Removes what an earlier run left, meta.json first; other files are not touched. */
+static enum iso_status clean(bool *found, const char *dir, struct iso_err *err)
+{
+    char *meta = join(dir, "meta.json");
+    *found = unlink(meta) == 0;
+    free(meta);
+    char **names;
+    size_t n;
+    enum iso_status st = iso_dir_list(&names, &n, dir, err);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_ours(names[i]))
+            continue;
+        char *path = join(dir, names[i]);
+        *found = unlink(path) == 0 || *found;
+        free(path);
+    }
+    iso_dir_list_free(names, n);
+    return st;
+}
+
+enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, const char *dir,
+                                     const struct iso_pack_plan *plan, bool force,
+                                     struct iso_err *err)
+{
+    *lock = -1;
+    enum iso_status st = iso_dir_make(dir, err);
+    if (st != ISO_OK)
+        return st;
+    char *lock_path = join(dir, ".lock"), *meta = join(dir, "meta.json");
+    bool held = false, finished = iso_file_exists(meta), found = false;
+    st = iso_lock_acquire(lock, &held, lock_path, err);
+    if (st == ISO_OK && held)
+        st = iso_fail(err, ISO_IO, "%s: another isodepth pack is writing here; wait for it", dir);
+    if (st == ISO_OK && finished)
+        st = judge_finished(result, dir, plan, force, err);
+    if (st == ISO_OK && !result->nothing_to_do) {
+        st = clean(&found, dir, err);
+        result->started_over = found && !finished;
+    }
+    free(lock_path);
+    free(meta);
+    return st;
+}
+
+static void put_hex(struct iso_json_out *w, const char *key, uint64_t x)
+{
+    char text[17];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)x);
+    iso_json_put_string(w, key, text);
+}
+
+static void put_tokenizer(struct iso_json_out *w, const struct iso_pack_plan *plan)
+{
+    const struct iso_tokenizer *t = plan->tokenizer;
+    iso_json_begin(w, "tokenizer", '{');
+    iso_json_put_string(w, "name", t ? t->kind->name : "none");
+    put_hex(w, "hash", plan->spec.tokenizer);
+    if (t && t->model)
+        iso_json_put_string(w, "file", "tokenizer.model");
+    iso_json_end(w, '}');
+}
+
+static void put_sources(struct iso_json_out *w, const struct iso_pack_plan *plan)
+{
+    iso_json_begin(w, "settings", '{');
+    for (size_t i = 0; i < plan->n_settings; i++)
+        iso_json_put_string(w, plan->settings[i].name, plan->settings[i].value);
+    iso_json_end(w, '}');
+    iso_json_begin(w, "sources", '[');
+    for (size_t i = 0; i < plan->n_sources; i++) {
+        const struct iso_pack_source *s = &plan->sources[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_string(w, "path", s->path);
+        iso_json_put_int(w, "files", s->files);
+        iso_json_put_int(w, "bytes", s->bytes);
+        put_hex(w, "hash", s->hash);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+}
+
+static void put_split(struct iso_json_out *w, const char *name, const struct iso_pack_split *s,
+                      const struct iso_pack_shards *shards)
+{
+    const struct iso_pack_counts *c = &s->counts;
+    iso_json_begin(w, name, '{');
+    iso_json_put_int(w, "documents", c->documents);
+    iso_json_put_int(w, "bytes", s->bytes);
+    iso_json_put_int(w, "tokens", c->tokens);
+    iso_json_put_int(w, "kept", c->kept);
+    iso_json_put_int(w, "cropped", c->cropped);
+    iso_json_put_int(w, "dropped", c->dropped);
+    iso_json_put_int(w, "rows", c->rows);
+    iso_json_put_number(w, "bytes_per_token", c->tokens ? (double)s->bytes / (double)c->tokens : 0);
+    iso_json_begin(w, "shards", '[');
+    for (size_t i = 0; i < shards->n; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_string(w, "file", shards->at[i].file);
+        iso_json_put_int(w, "rows", (int64_t)shards->at[i].rows);
+        put_hex(w, "checksum", shards->at[i].checksum);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_end(w, '}');
+}
+
+static void put_meta(struct iso_json_out *w, const struct iso_pack_result *result,
+                     const struct iso_pack_plan *plan,
+                     const struct iso_pack_shards shards[ISO_N_SPLIT])
+{
+    iso_json_begin(w, NULL, '{');
+    iso_json_put_string(w, "format", "isodepth-pack");
+    iso_json_put_int(w, "version", ISO_SHARD_VERSION);
+    iso_json_put_string(w, "checksum", result->checksum);
+    iso_json_put_int(w, "T", plan->spec.T);
+    iso_json_put_int(w, "vocab", plan->spec.vocab);
+    iso_json_put_int(w, "bos", plan->spec.bos == ISO_NO_BOS ? -1 : (int64_t)plan->spec.bos);
+    put_tokenizer(w, plan);
+    put_sources(w, plan);
+    iso_json_begin(w, "documents", '{');
+    iso_json_put_int(w, "read", result->documents);
+    iso_json_put_int(w, "duplicates", result->duplicates);
+    iso_json_put_int(w, "empty", result->empty);
+    iso_json_put_int(w, "bad", result->bad);
+    iso_json_end(w, '}');
+    iso_json_begin(w, "splits", '{');
+    for (int i = 0; i < ISO_N_SPLIT; i++)
+        put_split(w, iso_split_name[i], &result->split[i], &shards[i]);
+    iso_json_end(w, '}');
+    iso_json_end(w, '}');
+}
+
+static enum iso_status copy_model(const char *dir, const struct iso_tokenizer *t,
+                                  struct iso_err *err)
+{
+    if (!t || !t->model)
+        return ISO_OK;
+    struct iso_str bytes = {0};
+    char *path = join(dir, "tokenizer.model");
+    enum iso_status st = iso_file_read(&bytes, t->model, err);
+    if (st == ISO_OK && iso_xxh64(bytes.text, bytes.len, 0) != t->hash)
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: changed while packing; pack again", t->model);
+    if (st == ISO_OK)
+        st = iso_file_write(path, bytes.text, bytes.len, err);
+    free(path);
+    iso_str_release(&bytes);
+    return st;
+}
+
+/* The checksum over all shards, from what was written. */
+static void sum_shards(char out[17], const struct iso_pack_plan *plan,
+                       const struct iso_pack_shards shards[ISO_N_SPLIT])
+{
+    struct iso_dataset_split split[ISO_N_SPLIT] = {{0}};
+    for (int i = 0; i < ISO_N_SPLIT; i++) {
+        split[i].shards = ISO_NEW_N(struct iso_shard, shards[i].n + 1);
+        split[i].n_shards = shards[i].n;
+        for (size_t k = 0; k < shards[i].n; k++)
+            split[i].shards[k] = (struct iso_shard){.rows = shards[i].at[k].rows,
+                                                    .checksum = shards[i].at[k].checksum};
+    }
+    iso_dataset_checksum(out, &plan->spec, split);
+    for (int i = 0; i < ISO_N_SPLIT; i++)
+        free(split[i].shards);
+}
+
+enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *dir,
+                                      const struct iso_pack_plan *plan,
+                                      const struct iso_pack_shards shards[ISO_N_SPLIT],
+                                      struct iso_err *err)
+{
+    enum iso_status st = copy_model(dir, plan->tokenizer, err);
+    if (st != ISO_OK)
+        return st;
+    sum_shards(result->checksum, plan, shards);
+    struct iso_str text = {0};
+    struct iso_json_out w = {&text, 2, 0, false};
+    put_meta(&w, result, plan, shards);
+    iso_str_putc(&text, '\n');
+    char *path = join(dir, "meta.json");
+    st = iso_file_write(path, text.text, text.len, err);
+    free(path);
+    iso_str_release(&text);
+    return st;
+}

@@ -1,0 +1,53 @@
+/* Inside the packer: the output directory as a whole.  meta.json is written last and removed
+ * first, so its presence means that everything beside it is complete. */
+#ifndef ISO_DATA_PACK_DIR_H
+#define ISO_DATA_PACK_DIR_H
+
+#include "base/str.h"
+#include "data/pack.h"
+#include "data/pack_deal.h"
+#include "data/tokenizer.h"
+
+/* A source as it was found: enough to see later whether it is still the same. */
+struct iso_pack_source {
+    const char *path;
+    int64_t files, bytes;
+    uint64_t hash; /* of names and contents; 0 for standard input */
+    bool piped;
+};
+enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path,
+                                     struct iso_err *err);
+
+/* Everything that decides the bytes of the shards, as name and value. */
+struct iso_pack_setting {
+    const char *name;
+    char value[128];
+};
+struct iso_pack_plan {
+    struct iso_pack_setting settings[16];
+    size_t n_settings;
+    struct iso_pack_source *sources;
+    size_t n_sources;
+    struct iso_shard_spec spec;
+    const struct iso_tokenizer *tokenizer; /* NULL for ready tokens */
+};
+void iso_pack_plan_set(struct iso_pack_plan *plan, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Makes and locks the directory and looks at what is in it: tells when there is nothing to do,
+ * refuses to replace other data without `force`, else removes what an earlier run left. */
+enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, const char *dir,
+                                     const struct iso_pack_plan *plan, bool force,
+                                     struct iso_err *err);
+
+struct iso_pack_shards {
+    struct iso_deal_shard *at;
+    size_t n;
+};
+/* Copies the tokenizer's model and writes meta.json, which completes the directory. */
+enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *dir,
+                                      const struct iso_pack_plan *plan,
+                                      const struct iso_pack_shards shards[ISO_N_SPLIT],
+                                      struct iso_err *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* Best-fit packing of documents into rows of T+1 tokens (the method is in pack_fit.c). */
+#ifndef ISO_DATA_PACK_FIT_H
+#define ISO_DATA_PACK_FIT_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What becomes of a document longer than a row. */
+enum iso_long {
+    ISO_LONG_SPLIT, /* it is cut into row-long pieces first */
+    ISO_LONG_CROP,  /* it waits until it is the shortest, gives its head, the rest is cropped */
+};
+
+/* tokens = kept + cropped + dropped, always once the packer is finished. */
+struct iso_pack_counts {
+    int64_t documents, tokens; /* pushed in */
+    int64_t rows;
+    int64_t kept;    /* in rows: rows * (T+1) */
+    int64_t cropped; /* tails of documents whose head filled a row */
+    int64_t dropped; /* of the last row, which could not be filled */
+};
+
+struct iso_fit; /* the packer */
+
+/* `sink` gets each finished row (T+1 tokens), in order; it may fail, which ends the packing. */
+typedef enum iso_status (*iso_row_sink)(void *ctx, const uint32_t *row, struct iso_err *err);
+
+struct iso_fit *iso_fit_new(size_t row_len, size_t buffer, enum iso_long rule, iso_row_sink sink,
+                            void *ctx);
+void iso_fit_free(struct iso_fit *f);
+enum iso_status iso_fit_push(struct iso_fit *f, const uint32_t *tokens, size_t n,
+                             struct iso_err *err);
+/* Empties the buffer. Nothing may be pushed afterwards. */
+enum iso_status iso_fit_finish(struct iso_fit *f, struct iso_err *err);
+struct iso_pack_counts iso_fit_counts(const struct iso_fit *f);
+
+enum { ISO_FIT_BUFFER = 1000 };
+
+#endif
