@@ -5,6 +5,14 @@ const struct iso_cmd *const iso_commands[] = {
     /* Analysis */
     &iso_cmd_plan,
     &iso_cmd_fit,
+    /* Data */
+    &iso_cmd_corpus,
+    &iso_cmd_tokenizer_train,
+    &iso_cmd_tokenizer_encode,
+    &iso_cmd_tokenizer_decode,
+    &iso_cmd_tokenizer_info,
+    &iso_cmd_pack,
+    &iso_cmd_data,
     /* About */
     &iso_cmd_help,
     &iso_cmd_version,

@@ -1,0 +1,116 @@
+/* isodepth corpus debian: runs the script that builds a corpus from Debian packages.
+ *
+ * The script lies in tools/ of the source tree (the program runs as build/isodepth) or in
+ * PREFIX/share/isodepth (the program is PREFIX/bin/isodepth); ISO_SHARE names another place. */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct corpus_args {
+    const char *out, *packages, *only;
+};
+
+#define AT(field) offsetof(struct corpus_args, field)
+static const struct iso_opt options[] = {
+    {"out", 'o', ISO_OPT_STRING, AT(out), "DIR", "where the text goes", 0, 0},
+    {"packages", 0, ISO_OPT_STRING, AT(packages), "DIR",
+     "take the .deb files from DIR instead of fetching them", 0, 0},
+    {"only", 0, ISO_OPT_STRING, AT(only), "NAME[,NAME]", "some sources only", 0, 0},
+    {0},
+};
+
+/* The first place that has the script, in `out`. */
+static enum iso_status find_script(struct iso_str *out, const char *name, struct iso_err *err)
+{
+    char self[4096] = "";
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    const char *home = dirname(self), *share = getenv("ISO_SHARE");
+    const char *const places[] = {"../tools", "../share/isodepth"};
+    if (share) {
+        iso_str_printf(out, "%s/%s", share, name);
+        if (iso_file_exists(out->text))
+            return ISO_OK;
+        return iso_fail(err, ISO_MISSING, "ISO_SHARE: %s is not there", out->text);
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        iso_str_clear(out);
+        iso_str_printf(out, "%s/%s/%s", home, places[i], name);
+        if (iso_file_exists(out->text))
+            return ISO_OK;
+    }
+    return iso_fail(err, ISO_MISSING,
+                    "the script %s is neither in %s/../tools nor in %s/../share/isodepth; set "
+                    "ISO_SHARE to the folder that holds it",
+                    name, home, home);
+}
+
+/* Runs the script and waits; its own messages have gone to standard error. */
+static enum iso_status run_script(char **argv, struct iso_err *err)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0)
+        return iso_fail(err, ISO_IO, "cannot start %s: %s", argv[0], strerror(errno));
+    if (child == 0) {
+        execv(argv[0], argv);
+        fprintf(stderr, "isodepth: cannot run %s: %s (is python3 installed?)\n", argv[0],
+                strerror(errno));
+        _exit(127);
+    }
+    int state = 0;
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
+        return ISO_OK;
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 2)
+        return iso_fail(err, ISO_USAGE, "%s", "the corpus was not built: see above");
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 3)
+        return iso_fail(err, ISO_STOPPED, "%s", "the corpus is not finished; run it again");
+    return iso_fail(err, ISO_IO, "%s", "the corpus was not built: see above");
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    (void)ops;
+    const struct corpus_args *a = args;
+    if (!a->out)
+        return iso_fail(err, ISO_USAGE, "--out DIR is missing: where should the text go?");
+    struct iso_str script = {0};
+    enum iso_status st = find_script(&script, "corpus_debian", err);
+    if (st == ISO_OK) {
+        const char *argv[8] = {script.text, "--out", a->out};
+        int n = 3;
+        if (a->packages)
+            argv[n++] = "--packages", argv[n++] = a->packages;
+        if (a->only)
+            argv[n++] = "--only", argv[n++] = a->only;
+        st = run_script((char **)argv, err);
+    }
+    iso_str_release(&script);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_corpus = {
+    .name = "corpus debian",
+    .operands = "",
+    .summary = "build an English corpus from Debian packages",
+    .details =
+        "Fetches some packages with apt-get download (37 MB; no root needed) and turns them into "
+        "about 60 MB of clean text: dictionaries, novels, essays, glosses. One file per source, "
+        "documents separated by blank lines, with licences and checksums beside them. A rerun "
+        "builds only what is missing.",
+    .group = "Data",
+    .opts = options,
+    .size = sizeof(struct corpus_args),
+    .run = run,
+};

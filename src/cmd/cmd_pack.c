@@ -1,0 +1,195 @@
+/* isodepth pack: documents into a directory of shuffled rows (data/pack.h). */
+#include "cmd/cmd.h"
+
+#include "base/json.h"
+#include "base/parallel.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "data/pack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct pack_args {
+    const char *out, *tokenizer, *bos, *val, *rule, *format, *field;
+    int64_t vocab, seq_len, seed, threads;
+    bool whole_files, skip_bad, force, json;
+};
+
+static const struct pack_args defaults = {
+    .bos = "auto", .val = "1%", .rule = "split", .seq_len = 2048, .seed = 1};
+
+#define AT(field) offsetof(struct pack_args, field)
+static const struct iso_opt options[] = {
+    {"out", 'o', ISO_OPT_STRING, AT(out), "DIR", "where the shards go", 0, 0},
+    {"tokenizer", 't', ISO_OPT_STRING, AT(tokenizer), "NAME",
+     "bytes, or a SentencePiece .model file", 0, 0},
+    {"seq-len", 'T', ISO_OPT_INT, AT(seq_len), "T", "a row has T+1 tokens (default 2048)", 1,
+     ISO_SHARD_MAX_T},
+    {"val", 0, ISO_OPT_STRING, AT(val), "SHARE",
+     "share of the documents held out for validation: 1% (default) or 0.01", 0, 0},
+    {"long", 0, ISO_OPT_STRING, AT(rule), "RULE",
+     "documents longer than a row: split into rows (default), or crop", 0, 0},
+    {"seed", 0, ISO_OPT_INT, AT(seed), "N", "of the shuffle (default 1)", 0, 1e15},
+    {"bos", 0, ISO_OPT_STRING, AT(bos), "ID",
+     "token in front of documents: auto (the tokenizer's, default), none, or an id", 0, 0},
+    {"vocab", 0, ISO_OPT_INT, AT(vocab), "N",
+     "vocabulary of ready tokens when no tokenizer is given", 1, ISO_SHARD_MAX_VOCAB},
+    {"format", 0, ISO_OPT_STRING, AT(format), "NAME",
+     "of the sources, when their names do not tell", 0, 0},
+    {"field", 0, ISO_OPT_STRING, AT(field), "NAME",
+     "JSONL member or Parquet column that holds the text (default text)", 0, 0},
+    {"whole-files", 0, ISO_OPT_FLAG, AT(whole_files), NULL,
+     "a text file is one document; else blank lines separate documents", 0, 0},
+    {"skip-bad", 0, ISO_OPT_FLAG, AT(skip_bad), NULL,
+     "count damaged places in the sources and go on", 0, 0},
+    {"threads", 'j', ISO_OPT_INT, AT(threads), "N",
+     "for tokenising (default all cores); the result does not depend on it", 1, 1024},
+    {"force", 'f', ISO_OPT_FLAG, AT(force), NULL, "replace what is in DIR", 0, 0},
+    {"json", 0, ISO_OPT_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {0},
+};
+
+static enum iso_status parse_share(double *out, const char *text, struct iso_err *err)
+{
+    char number[64];
+    bool percent = iso_str_ends(text, "%");
+    snprintf(number, sizeof number, "%.*s", (int)(strlen(text) - percent), text);
+    if (!iso_parse_double(number, out) || *out < 0 || (*out /= percent ? 100 : 1) >= 1)
+        return iso_fail(err, ISO_USAGE,
+                        "--val: expected a share such as 1%% or 0.01, below 1, found \"%s\"", text);
+    return ISO_OK;
+}
+
+static enum iso_status parse_bos(int64_t *out, const char *text, struct iso_err *err)
+{
+    if (iso_str_eq(text, "auto"))
+        *out = ISO_BOS_AUTO;
+    else if (iso_str_eq(text, "none"))
+        *out = ISO_BOS_NONE;
+    else if (!iso_parse_int(text, out) || *out < 0)
+        return iso_fail(err, ISO_USAGE, "--bos: expected auto, none or an id, found \"%s\"", text);
+    return ISO_OK;
+}
+
+static enum iso_status parse_rule(enum iso_long *out, const char *text, struct iso_err *err)
+{
+    if (!iso_str_eq(text, "split") && !iso_str_eq(text, "crop"))
+        return iso_fail(err, ISO_USAGE, "--long: expected split or crop, found \"%s\"", text);
+    *out = iso_str_eq(text, "split") ? ISO_LONG_SPLIT : ISO_LONG_CROP;
+    return ISO_OK;
+}
+
+static void print_json(const struct pack_args *a, const struct iso_pack_result *r)
+{
+    struct iso_str s = {0};
+    struct iso_json_out w = {&s, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_string(&w, "dir", a->out);
+    iso_json_put_string(&w, "checksum", r->checksum);
+    iso_json_put_bool(&w, "nothing_to_do", r->nothing_to_do);
+    iso_json_put_bool(&w, "started_over", r->started_over);
+    iso_json_put_number(&w, "seconds", r->seconds);
+    if (!r->nothing_to_do) {
+        iso_json_put_int(&w, "documents", r->documents);
+        iso_json_put_int(&w, "duplicates", r->duplicates);
+        iso_json_put_int(&w, "empty", r->empty);
+        iso_json_put_int(&w, "bad", r->bad);
+        for (int i = 0; i < ISO_N_SPLIT; i++) {
+            const struct iso_pack_counts *c = &r->split[i].counts;
+            iso_json_begin(&w, iso_split_name[i], '{');
+            iso_json_put_int(&w, "documents", c->documents);
+            iso_json_put_int(&w, "bytes", r->split[i].bytes);
+            iso_json_put_int(&w, "tokens", c->tokens);
+            iso_json_put_int(&w, "kept", c->kept);
+            iso_json_put_int(&w, "cropped", c->cropped);
+            iso_json_put_int(&w, "dropped", c->dropped);
+            iso_json_put_int(&w, "rows", c->rows);
+            iso_json_end(&w, '}');
+        }
+    }
+    iso_json_end(&w, '}');
+    puts(iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+static void print_text(const struct pack_args *a, const struct iso_pack_result *r)
+{
+    if (r->nothing_to_do) {
+        printf("%s holds exactly this already (data %s): nothing to do\n", a->out, r->checksum);
+        return;
+    }
+    int64_t tokens = 0;
+    for (int i = 0; i < ISO_N_SPLIT; i++) {
+        const struct iso_pack_counts *c = &r->split[i].counts;
+        double all = c->tokens > 0 ? (double)c->tokens : 1;
+        tokens += c->tokens;
+        printf("%-5s  %lld documents, %lld tokens -> %lld rows; kept %.2f%%, cropped %.2f%%, "
+               "dropped %.2f%%\n",
+               iso_split_name[i], (long long)c->documents, (long long)c->tokens, (long long)c->rows,
+               100 * (double)c->kept / all, 100 * (double)c->cropped / all,
+               100 * (double)c->dropped / all);
+    }
+    char count[32];
+    printf("%lld documents read, %lld duplicates left out; %s tokens in %.1f s (%.2f M/s)\n",
+           (long long)r->documents, (long long)r->duplicates,
+           iso_format_count(count, (double)tokens), r->seconds,
+           (double)tokens / 1e6 / (r->seconds > 0 ? r->seconds : 1));
+    printf("data %s in %s\n", r->checksum, a->out);
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct pack_args *a = args;
+    if (!a->out)
+        return iso_fail(err, ISO_USAGE, "--out DIR is missing: where should the shards go?");
+    struct iso_pack_opts o = {
+        .out = a->out,
+        .sources = (const char *const *)ops.at,
+        .n_sources = ops.n,
+        .tokenizer = a->tokenizer,
+        .vocab = a->vocab,
+        .T = a->seq_len,
+        .seed = (uint64_t)a->seed,
+        .threads = a->threads ? (int)a->threads : iso_cpu_count(),
+        .reader = {a->format, a->field, a->whole_files, a->skip_bad},
+        .force = a->force,
+    };
+    enum iso_status st = parse_share(&o.val, a->val, err);
+    if (st == ISO_OK)
+        st = parse_bos(&o.bos, a->bos, err);
+    if (st == ISO_OK)
+        st = parse_rule(&o.rule, a->rule, err);
+    struct iso_pack_result r;
+    if (st == ISO_OK)
+        st = iso_pack(&r, &o, err);
+    if (st != ISO_OK)
+        return st;
+    if (!r.nothing_to_do && o.val > 0 && r.split[ISO_SPLIT_VAL].counts.rows == 0)
+        iso_log_warn("the validation split has no full row; raise --val (now %s)", a->val);
+    a->json ? print_json(a, &r) : print_text(a, &r);
+    return ISO_OK;
+}
+
+const struct iso_cmd iso_cmd_pack = {
+    .name = "pack",
+    .operands = "SOURCE...",
+    .summary = "tokenise text and pack it into shuffled rows",
+    .details =
+        "A SOURCE is a file, a folder, or - for standard input: text, JSONL, Parquet, plain or "
+        "compressed with gzip or zstd, or ready tokens (Parquet lists, .bin of llm.c and "
+        "nanoGPT).\n\n"
+        "Exact duplicates are left out. Documents are held out for validation by their hash, so "
+        "the split depends neither on order nor on threads. Best fit fills rows of T+1 tokens; "
+        "the rows are shuffled over the whole corpus by the seed. The same input and seed give "
+        "the same bytes.\n\n"
+        "DIR is complete once it has its meta.json. When packing was interrupted, a rerun starts "
+        "over; when DIR holds exactly what is asked for, nothing is done.",
+    .group = "Data",
+    .min_operands = 1,
+    .max_operands = 1 << 20,
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct pack_args),
+    .run = run,
+};

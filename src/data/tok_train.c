@@ -1,0 +1,119 @@
+/* Training: documents become sentences for the library, cut where no piece may reach across.
+ *
+ * A sentence is a line.  Tabs end one too, because the library leaves out sentences that hold a
+ * tab (it keeps that character for itself); and a sentence ends at a space after 16 KB, so that
+ * no line is too long for it.  Newlines and tabs thus become byte tokens. */
+#include "data/tok_train.h"
+
+#include "base/file.h"
+#include "data/tok.h"
+
+#include <string.h>
+
+#if ISO_HAVE_SENTENCEPIECE
+
+static const int64_t max_text = 256ll << 20;
+static const size_t max_sentence = 16384;
+
+struct feed {
+    struct iso_tok_train_result *result;
+    const char *const *sources;
+    size_t n_sources, next_source;
+    const struct iso_reader_opts *opts;
+    struct iso_reader *reader;
+    const char *text, *end; /* what is left of the document */
+    enum iso_status status;
+    struct iso_err *err;
+};
+
+/* Opens sources and reads until there is a document; false at the end and on errors. */
+static bool next_document(struct feed *f)
+{
+    while (f->status == ISO_OK) {
+        if (!f->reader) {
+            if (f->next_source == f->n_sources)
+                return false;
+            f->status = iso_reader_open(&f->reader, f->sources[f->next_source++], f->opts, f->err);
+            continue;
+        }
+        struct iso_doc doc;
+        bool end = false;
+        f->status = iso_reader_next(f->reader, &doc, &end, f->err);
+        if (f->status == ISO_OK && !end && doc.tokens)
+            f->status =
+                iso_fail(f->err, ISO_BAD_INPUT, "%s: these are ready tokens, not text", doc.path);
+        if (f->status == ISO_OK && !end) {
+            f->text = doc.text;
+            f->end = doc.text + doc.len;
+            return true;
+        }
+        iso_reader_close(f->reader);
+        f->reader = NULL;
+    }
+    return false;
+}
+
+static size_t sentence_length(const char *text, size_t len)
+{
+    size_t n = 0;
+    while (n < len && text[n] != '\n' && text[n] != '\t' && (n < max_sentence || text[n] != ' '))
+        n++;
+    return n;
+}
+
+static bool next_sentence(void *ctx, const char **text, size_t *len)
+{
+    struct feed *f = ctx;
+    for (;;) {
+        while (f->text < f->end && (*f->text == '\n' || *f->text == '\t'))
+            f->text++;
+        if (f->text < f->end)
+            break;
+        if (!next_document(f))
+            return false;
+    }
+    if (f->result->bytes >= max_text)
+        return f->result->truncated = true, false;
+    *text = f->text;
+    *len = sentence_length(f->text, (size_t)(f->end - f->text));
+    f->text += *len;
+    f->result->bytes += (int64_t)*len;
+    f->result->lines++;
+    return true;
+}
+
+enum iso_status iso_tok_train(struct iso_tok_train_result *result, const char *out, int64_t vocab,
+                              const char *const *sources, size_t n_sources,
+                              const struct iso_reader_opts *reader, struct iso_err *err)
+{
+    *result = (struct iso_tok_train_result){0};
+    struct feed f = {
+        .result = result, .sources = sources, .n_sources = n_sources, .opts = reader, .err = err};
+    struct iso_str model = {0};
+    struct iso_err from_library = {""};
+    enum iso_status st = iso_spm_train(&model, vocab, next_sentence, &f, &from_library);
+    if (f.status != ISO_OK)
+        st = f.status; /* the reader's message explains more than the trainer's */
+    else if (st != ISO_OK)
+        *err = from_library;
+    if (st == ISO_OK)
+        st = iso_file_write(out, model.text, model.len, err);
+    iso_reader_close(f.reader);
+    iso_str_release(&model);
+    return st;
+}
+
+#else
+
+enum iso_status iso_tok_train(struct iso_tok_train_result *result, const char *out, int64_t vocab,
+                              const char *const *sources, size_t n_sources,
+                              const struct iso_reader_opts *reader, struct iso_err *err)
+{
+    (void)result, (void)vocab, (void)sources, (void)n_sources, (void)reader;
+    return iso_fail(err, ISO_MISSING,
+                    "%s: this build has no SentencePiece; install libsentencepiece-dev and build "
+                    "again",
+                    out);
+}
+
+#endif
