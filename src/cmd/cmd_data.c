@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/table.h"
 #include "data/drift.h"
@@ -103,9 +104,7 @@ static enum iso_status gather(struct view *v, struct iso_err *err)
     if (a->row >= v->ds.split[v->split].rows)
         return iso_fail(err, ISO_USAGE, "--row %lld: %s has %lld rows, counted from 0",
                         (long long)a->row, a->split, (long long)v->ds.split[v->split].rows);
-    v->row = calloc((size_t)v->ds.T + 1, sizeof *v->row);
-    if (!v->row)
-        return iso_fail(err, ISO_IO, "no memory for a row");
+    v->row = ISO_NEW_N(int32_t, (size_t)v->ds.T + 1);
     st = iso_dataset_row(&v->ds, v->row, v->split, a->row, err);
     return st == ISO_OK ? decode_row(v, err) : st;
 }

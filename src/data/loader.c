@@ -121,7 +121,7 @@ static enum iso_status open_split(struct iso_dataset *ds, enum iso_split which,
 enum iso_status iso_dataset_open(struct iso_dataset *ds, const char *dir, struct iso_err *err)
 {
     *ds = (struct iso_dataset){.dir = strdup(dir)};
-    struct iso_shard_spec spec;
+    struct iso_shard_spec spec = {0};
     enum iso_status st = read_meta(ds, err);
     if (st == ISO_OK)
         st = read_spec(ds, &spec, err);

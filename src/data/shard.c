@@ -7,6 +7,8 @@
  *   3. All numbers are little-endian, rows start at byte 64 (a cache line). */
 #include "data/shard.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,8 +196,8 @@ enum iso_status iso_shard_verify(const struct iso_shard *s, struct iso_err *err)
                         "%s: damaged: the rows' checksum is %016llx, the header says %016llx; "
                         "pack again, or copy it again",
                         s->path, (unsigned long long)sum, (unsigned long long)s->checksum);
-    int32_t *row = malloc(((size_t)s->spec.T + 1) * sizeof *row);
-    enum iso_status st = row ? ISO_OK : iso_fail(err, ISO_IO, "%s: no memory for one row", s->path);
+    int32_t *row = ISO_NEW_N(int32_t, (size_t)s->spec.T + 1);
+    enum iso_status st = ISO_OK;
     for (uint64_t i = 0; st == ISO_OK && i < s->rows; i++)
         st = iso_shard_row(s, row, i, err);
     free(row);
