@@ -4,15 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the slowest to the fastest. */
+/* From the slowest to the fastest; the end is NULL. */
 static const struct iso_kern *const tables[] = {
     &iso_kern_ref,
+#if defined(__x86_64__)
+    &iso_kern_avx2,
+    &iso_kern_avx512,
+#endif
+    NULL,
 };
-enum { TABLES = sizeof tables / sizeof *tables };
 
 const struct iso_kern *iso_kern_get(const char *name)
 {
-    for (size_t i = 0; i < TABLES; i++)
+    for (size_t i = 0; tables[i]; i++)
         if (strcmp(tables[i]->name, name) == 0)
             return iso_cpu_has(name) ? tables[i] : NULL;
     return NULL;
@@ -28,18 +32,22 @@ const struct iso_kern *iso_kern_best(const char **why)
                    "take ref, avx2, avx512 or amx, or leave it unset";
         return k;
     }
-    for (size_t i = TABLES; i-- > 1;)
+    const struct iso_kern *best = &iso_kern_ref;
+    for (size_t i = 0; tables[i]; i++)
         if (iso_cpu_has(tables[i]->name))
-            return tables[i];
-    return &iso_kern_ref;
+            best = tables[i];
+    return best;
 }
 
-/* The largest users: a row of scores in double (ref), the tiles of attention (six of 64 x 64
- * scores and six of 64 x Q), and the packed blocks of a transposed left-hand side. */
+/* What the hungriest kernel takes, rounded up: two numbers per row of a sequence, a chunk of
+ * packed keys and values (256 keys forward; 128 in three layouts backward) with bands of scores,
+ * and the blocks of a transposed left-hand side (224 rows, 320 steps). */
 size_t iso_kern_ws_bytes(size_t T, size_t Q, size_t side)
 {
-    size_t row = T * sizeof(double);
-    size_t tiles = (8 * 64 * 64 + 8 * 64 * (Q + 64) + 8 * T) * sizeof(float);
-    size_t panel = 256 * (side + 64) * sizeof(float);
-    return row + tiles + panel + 4096;
+    size_t rows = 2 * (T + 64) * sizeof(double);
+    size_t chunk = 1024 * (Q + 64) * sizeof(float);
+    size_t scores = 2 * 128 * 288 * sizeof(float);
+    size_t left = 320 * 256 * sizeof(float);
+    (void)side; /* a gemm works in blocks of fixed size, whatever its sides */
+    return rows + (chunk + scores > left ? chunk + scores : left);
 }

@@ -1,0 +1,223 @@
+/* Causal attention in vector registers; part of kern_vec.inc.h.
+ *
+ * Flash-style (Dao et al., "FlashAttention", 2022), with the tiles chosen for a CPU: a chunk of
+ * keys and values is packed for the gemm and stays in L2, and MR query rows at a time pass by it.
+ * Their scores, MR x chunk, never leave L1, and each group of rows stops at its own diagonal, so
+ * next to nothing above the diagonal is computed.  The running maximum and sum of each row
+ * (online softmax) carry over from chunk to chunk.
+ *
+ * In memory at any time: one chunk, one band of scores, two numbers per row; never T x T. */
+
+enum {
+    FWD_KEYS = 256,    /* keys of a chunk, forward */
+    BWD_KEYS = 128,    /* and backward, where a block of scores must stay in L2 as well */
+    BWD_ROWS = 8 * MR, /* query rows of such a block: the depth of the products dSᵀQ and PᵀdO */
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Cuts n floats off the scratch memory, on a 64-byte boundary. */
+static float *take(float **scratch, size_t n)
+{
+    float *p = *scratch;
+    *scratch += (n + 15) / 16 * 16;
+    return p;
+}
+
+/* The query rows first..first+rows-1 see this many keys of the n that start at c0. */
+static size_t seen(size_t first, size_t rows, size_t c0, size_t n)
+{
+    return smaller(n, first + rows - c0);
+}
+
+/* One row of `n` scores becomes exp(scale (s − max)), max being the larger of *max and theirs;
+ * entries n..width become 0.  *sum is brought to the new maximum and increased; returns the
+ * factor that brings older results there. */
+static float softmax_row(float *s, float *max, float *sum, float scale, size_t n, size_t width)
+{
+    for (size_t i = n; i % VW; i++)
+        s[i] = -1e30f; /* the rest of the last vector: not the maximum, exponential 0 */
+    vf largest = v_set1(*max);
+    for (size_t i = 0; i < n; i += VW)
+        largest = v_max(largest, v_load(s + i));
+    float top = v_largest(largest);
+    vf total = v_set1(0), shift = v_set1(-top * scale), factor = v_set1(scale);
+    for (size_t i = 0; i < n; i += VW) {
+        vf p = v_exp(v_fma(v_load(s + i), factor, shift));
+        total = v_add(total, p);
+        v_store(s + i, p);
+    }
+    for (size_t i = n; i < width; i++)
+        s[i] = 0;
+    float older = *sum > 0 ? expf((*max - top) * scale) : 0;
+    *max = top;
+    *sum = *sum * older + v_sum(total);
+    return older;
+}
+
+/* One head against the chunk of keys c0..c0+n-1. */
+static void attend_chunk(float *out, float *lse, float *max, float *sum, const float *qkv,
+                         float *scratch, size_t c0, size_t n, size_t T, size_t D, size_t Q)
+{
+    enum { WIDTH = FWD_KEYS + NR };
+    float *keys = take(&scratch, Q * padded(n)), *values = take(&scratch, n * padded(Q));
+    float *band = take(&scratch, MR * WIDTH);
+    float scale = (float)(1 / sqrt((double)Q));
+    pack_transposed(keys, qkv + c0 * 3 * D + D, 3 * D, Q, n);
+    pack_plain(values, qkv + c0 * 3 * D + 2 * D, 3 * D, n, Q);
+    for (size_t t = c0; t < T; t += MR) {
+        size_t rows = smaller(MR, T - t), width = seen(t, rows, c0, n);
+        multiply_rows(band, WIDTH, (struct lhs){qkv + t * 3 * D, 3 * D, 1}, keys, Q, Q, rows, width,
+                      false);
+        for (size_t r = 0; r < rows; r++) {
+            float older = softmax_row(band + r * WIDTH, &max[t + r], &sum[t + r], scale,
+                                      seen(t + r, 1, c0, n), width);
+            if (c0 > 0 && older != 1)
+                scale_vec(out + (t + r) * D, older, out + (t + r) * D, Q);
+        }
+        multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1}, values, n, width, rows, Q,
+                      c0 > 0);
+        for (size_t r = t; r < t + rows && r < c0 + n; r++) { /* these rows have seen all */
+            scale_vec(out + r * D, 1 / sum[r], out + r * D, Q);
+            lse[r] = max[r] * scale + logf(sum[r]);
+        }
+    }
+}
+
+static void attention_vec(float *out, float *lse, const float *qkv, size_t T, size_t H, size_t Q,
+                          struct iso_ws *ws)
+{
+    float *scratch = (float *)(void *)ws->bytes;
+    float *max = take(&scratch, T), *sum = take(&scratch, T);
+    for (size_t h = 0; h < H; h++) {
+        fill_vec(max, -1e30f, T);
+        fill_vec(sum, 0, T);
+        for (size_t c0 = 0; c0 < T; c0 += FWD_KEYS)
+            attend_chunk(out + h * Q, lse + h * T, max, sum, qkv + h * Q, scratch, c0,
+                         smaller(FWD_KEYS, T - c0), T, H * Q, Q);
+    }
+    ws->macs += iso_attention_macs(T, H * Q);
+}
+
+/* One head of the backward, and one chunk of its keys, packed for the three products that have
+ * it on the right. */
+struct attn_bwd {
+    float *dqkv;
+    const float *dout, *lse, *qkv;
+    const float *drop; /* [T]: dout·out */
+    float *keys_t, *values_t, *keys;
+    float *p, *ds;              /* [BWD_ROWS, BWD_KEYS] */
+    float *queries, *gradients; /* the rows of a block, packed */
+    size_t c0, n, T, D, Q;
+    float scale;
+};
+
+/* p = exp(scale s − lse) and ds = scale p (dp − drop) for the n pairs of a row that exist; the
+ * scores come in p and the dp in ds; entries n..BWD_KEYS become 0. */
+static void score_row_bwd(float *p, float *ds, float lse, float drop, float scale, size_t n)
+{
+    size_t i = 0;
+    for (; i < n; i += VW) {
+        vf e = v_exp(v_fma(v_load(p + i), v_set1(scale), v_set1(-lse)));
+        v_store(p + i, e);
+        v_store(ds + i, v_mul(v_mul(e, v_set1(scale)), v_sub(v_load(ds + i), v_set1(drop))));
+    }
+    fill_vec(p + n, 0, BWD_KEYS - n);
+    fill_vec(ds + n, 0, BWD_KEYS - n);
+}
+
+/* MR query rows: their part of p and ds, and dq += ds K. */
+static void query_group_bwd(const struct attn_bwd *b, float *p, float *ds, size_t t, size_t rows)
+{
+    size_t D = b->D, Q = b->Q, width = seen(t, rows, b->c0, b->n);
+    multiply_rows(p, BWD_KEYS, (struct lhs){b->qkv + t * 3 * D, 3 * D, 1}, b->keys_t, Q, Q, rows,
+                  width, false);
+    multiply_rows(ds, BWD_KEYS, (struct lhs){b->dout + t * D, D, 1}, b->values_t, Q, Q, rows, width,
+                  false);
+    for (size_t r = 0; r < rows; r++)
+        score_row_bwd(p + r * BWD_KEYS, ds + r * BWD_KEYS, b->lse[t + r], b->drop[t + r], b->scale,
+                      seen(t + r, 1, b->c0, b->n));
+    multiply_rows(b->dqkv + t * 3 * D, 3 * D, (struct lhs){ds, BWD_KEYS, 1}, b->keys, b->n, width,
+                  rows, Q, b->c0 > 0);
+}
+
+/* A block of query rows: all of dq's part, then dk += dsᵀ q and dv += pᵀ dout. */
+static void block_bwd(const struct attn_bwd *b, size_t t0, size_t rows)
+{
+    size_t D = b->D, Q = b->Q, width = seen(t0, rows, b->c0, b->n);
+    for (size_t r = 0; r < rows; r += MR)
+        query_group_bwd(b, b->p + r * BWD_KEYS, b->ds + r * BWD_KEYS, t0 + r,
+                        smaller(MR, rows - r));
+    pack_plain(b->queries, b->qkv + t0 * 3 * D, 3 * D, rows, Q);
+    pack_plain(b->gradients, b->dout + t0 * D, D, rows, Q);
+    float *dk = b->dqkv + b->c0 * 3 * D + D, *dv = dk + D;
+    for (size_t j = 0; j < width; j += MR) {
+        /* Rows before the first of these keys have not seen them. */
+        size_t from = b->c0 + j > t0 ? b->c0 + j - t0 : 0, keys = smaller(MR, width - j);
+        size_t at = from * BWD_KEYS + j;
+        multiply_rows(dk + j * 3 * D, 3 * D, (struct lhs){b->ds + at, 1, BWD_KEYS},
+                      b->queries + from * NR, rows, rows - from, keys, Q, true);
+        multiply_rows(dv + j * 3 * D, 3 * D, (struct lhs){b->p + at, 1, BWD_KEYS},
+                      b->gradients + from * NR, rows, rows - from, keys, Q, true);
+    }
+}
+
+static void chunk_bwd(const struct attn_bwd *b)
+{
+    size_t D = b->D, Q = b->Q;
+    const float *keys = b->qkv + b->c0 * 3 * D + D, *values = keys + D;
+    pack_transposed(b->keys_t, keys, 3 * D, Q, b->n);
+    pack_transposed(b->values_t, values, 3 * D, Q, b->n);
+    pack_plain(b->keys, keys, 3 * D, b->n, Q);
+    for (size_t j = b->c0; j < b->c0 + b->n; j++) {
+        fill_vec(b->dqkv + j * 3 * D + D, 0, Q);
+        fill_vec(b->dqkv + j * 3 * D + 2 * D, 0, Q);
+    }
+    for (size_t t = b->c0; t < b->T; t += BWD_ROWS)
+        block_bwd(b, t, smaller(BWD_ROWS, b->T - t));
+}
+
+static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, const float *lse,
+                              const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws)
+{
+    size_t D = H * Q;
+    float *scratch = (float *)(void *)ws->bytes, *drop = take(&scratch, T);
+    struct attn_bwd b = {.drop = drop, .T = T, .D = D, .Q = Q};
+    b.scale = (float)(1 / sqrt((double)Q));
+    b.keys_t = take(&scratch, Q * padded(BWD_KEYS));
+    b.values_t = take(&scratch, Q * padded(BWD_KEYS));
+    b.keys = take(&scratch, BWD_KEYS * padded(Q));
+    b.p = take(&scratch, BWD_ROWS * BWD_KEYS);
+    b.ds = take(&scratch, BWD_ROWS * BWD_KEYS);
+    b.queries = take(&scratch, BWD_ROWS * padded(Q));
+    b.gradients = take(&scratch, BWD_ROWS * padded(Q));
+    for (size_t h = 0; h < H; h++) {
+        b.dqkv = dqkv + h * Q, b.dout = dout + h * Q, b.qkv = qkv + h * Q, b.lse = lse + h * T;
+        for (size_t t = 0; t < T; t++)
+            drop[t] = short_dot(b.dout + t * D, out + t * D + h * Q, Q);
+        for (b.c0 = 0; b.c0 < T; b.c0 += BWD_KEYS) {
+            b.n = smaller(BWD_KEYS, T - b.c0);
+            chunk_bwd(&b);
+        }
+    }
+    ws->macs += 2 * iso_attention_macs(T, D);
+}
+
+static void attention_row_vec(float *out, const float *q, const float *keys, const float *values,
+                              size_t n, size_t H, size_t Q, struct iso_ws *ws)
+{
+    float *p = (float *)(void *)ws->bytes, scale = (float)(1 / sqrt((double)Q));
+    for (size_t h = 0; h < H; h++) {
+        float max = -1e30f, sum = 0;
+        for (size_t j = 0; j < n; j++)
+            p[j] = short_dot(q + h * Q, keys + (j * H + h) * Q, Q);
+        softmax_row(p, &max, &sum, scale, n, n);
+        fill_vec(out + h * Q, 0, Q);
+        for (size_t j = 0; j < n; j++)
+            axpy_vec(out + h * Q, p[j] / sum, values + (j * H + h) * Q, Q);
+    }
+    ws->macs += 2 * (uint64_t)n * H * Q;
+}

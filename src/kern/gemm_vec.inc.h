@@ -1,0 +1,204 @@
+/* Matrix product in vector registers; part of kern_vec.inc.h.
+ *
+ * C[M,N] = A B in the manner of Goto and van de Geijn ("Anatomy of high-performance matrix
+ * multiplication", 2008).  B is packed once into panels of NR columns, [K][NR] each, the last one
+ * padded with zeros.  The innermost piece of work is MR rows of A times one panel: MR x NV
+ * accumulators stay in registers, each step of k loads one row of the panel and broadcasts MR
+ * numbers of A.
+ *
+ *   for each block of KC steps                        a panel's part, KC x NR, fills half of L1
+ *     for each block of MC rows                       its part of A, MC x KC, stays in L2
+ *       for each panel, for each MR rows: micro
+ *
+ * Every element of C is the chain fma(a_k, b_k, ...) over one block of k in ascending order, and
+ * the blocks are added in ascending order: the result depends on K alone, not on M, on N or on
+ * the place of the row. */
+
+#if V_WIDE
+enum { MR = 14 };
+#else
+enum { MR = 6 };
+#endif
+enum { NV = 2, NR = NV * VW, KC = 320, MC = 16 * MR };
+
+/* A left-hand side: element (m, k) is at[m*row + k*step]; one of row and step is 1. */
+struct lhs {
+    const float *at;
+    size_t row, step;
+};
+
+/* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR]; rows is a constant after
+ * inlining, and so is row or step. */
+ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t step,
+                      const float *panel, size_t K, size_t columns, bool add, const size_t rows)
+{
+    vf sum[MR][NV];
+    ISO_UNROLL
+    for (size_t r = 0; r < rows; r++)
+        sum[r][0] = sum[r][1] = v_set1(0);
+    for (size_t k = 0; k < K; k++, a += step, panel += NR) {
+        vf b0 = v_load(panel), b1 = v_load(panel + VW);
+        ISO_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            vf x = v_set1(a[r * row]);
+            sum[r][0] = v_fma(x, b0, sum[r][0]);
+            sum[r][1] = v_fma(x, b1, sum[r][1]);
+        }
+    }
+    size_t second = columns > VW ? columns - VW : 0;
+    ISO_UNROLL
+    for (size_t r = 0; r < rows; r++, c += ldc) {
+        if (columns == NR) {
+            v_store(c, add ? v_add(v_load(c), sum[r][0]) : sum[r][0]);
+            v_store(c + VW, add ? v_add(v_load(c + VW), sum[r][1]) : sum[r][1]);
+            continue;
+        }
+        v_store_some(c, add ? v_add(v_load_some(c, columns), sum[r][0]) : sum[r][0], columns);
+        if (second)
+            v_store_n(c + VW, add ? v_add(v_load_n(c + VW, second), sum[r][1]) : sum[r][1], second);
+    }
+}
+
+/* micro for 1..MR rows of either layout of A. */
+static void micro_rows(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,
+                       size_t rows, size_t columns, bool add)
+{
+#define MICRO(n)                                                                                   \
+    case n:                                                                                        \
+        if (a.step == 1)                                                                           \
+            micro(c, ldc, a.at, a.row, 1, panel, K, columns, add, n);                              \
+        else                                                                                       \
+            micro(c, ldc, a.at, 1, a.step, panel, K, columns, add, n);                             \
+        break;
+    switch (rows) {
+        MICRO(1)
+        MICRO(2) MICRO(3) MICRO(4) MICRO(5) MICRO(6)
+#if V_WIDE
+            MICRO(7) MICRO(8) MICRO(9) MICRO(10) MICRO(11) MICRO(12) MICRO(13) MICRO(14)
+#endif
+    }
+#undef MICRO
+}
+
+/* Up to MR rows times all the panels of a packed matrix, whose panels lie K_all*NR apart; `b`
+ * points at the first step of k wanted. */
+static void multiply_rows(float *c, size_t ldc, struct lhs a, const float *b, size_t K_all,
+                          size_t K, size_t rows, size_t N, bool add)
+{
+    for (size_t n = 0; n < N; n += NR)
+        micro_rows(c + n, ldc, a, b + n * K_all, K, rows, N - n < NR ? N - n : NR, add);
+}
+
+static size_t padded(size_t N)
+{
+    return (N + NR - 1) / NR * NR;
+}
+
+static size_t pack_bytes_vec(size_t K, size_t N)
+{
+    return padded(N) * K * sizeof(float);
+}
+
+/* Packs a K x N matrix whose element (k, n) is src[k*ld + n]. */
+static void pack_plain(float *to, const float *src, size_t ld, size_t K, size_t N)
+{
+    for (size_t n = 0; n < N; n += NR)
+        for (size_t k = 0; k < K; k++, to += NR)
+            for (size_t v = 0; v < NR; v += VW) {
+                size_t left = n + v < N ? N - n - v : 0;
+                v_store(to + v, v_load_some(src + k * ld + n + v, left));
+            }
+}
+
+/* to[k*ldto + j] = from[j*ld + k] for 8 x 8 numbers. */
+ISO_INLINE void transpose8(float *to, size_t ldto, const float *from, size_t ld)
+{
+    __m256 r[8], s[8];
+    ISO_UNROLL
+    for (size_t j = 0; j < 8; j++)
+        r[j] = _mm256_loadu_ps(from + j * ld);
+    ISO_UNROLL
+    for (size_t j = 0; j < 8; j += 2) { /* pairs of rows, then fours, then both halves */
+        s[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
+        s[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
+    }
+    ISO_UNROLL
+    for (size_t j = 0; j < 8; j += 4) {
+        r[j] = _mm256_shuffle_ps(s[j], s[j + 2], 0x44);
+        r[j + 1] = _mm256_shuffle_ps(s[j], s[j + 2], 0xee);
+        r[j + 2] = _mm256_shuffle_ps(s[j + 1], s[j + 3], 0x44);
+        r[j + 3] = _mm256_shuffle_ps(s[j + 1], s[j + 3], 0xee);
+    }
+    ISO_UNROLL
+    for (size_t j = 0; j < 4; j++) {
+        _mm256_storeu_ps(to + j * ldto, _mm256_permute2f128_ps(r[j], r[j + 4], 0x20));
+        _mm256_storeu_ps(to + (j + 4) * ldto, _mm256_permute2f128_ps(r[j], r[j + 4], 0x31));
+    }
+}
+
+/* Packs a K x N matrix whose element (k, n) is src[n*ld + k]. */
+static void pack_transposed(float *to, const float *src, size_t ld, size_t K, size_t N)
+{
+    for (size_t n = 0; n < N; n += NR, to += K * NR)
+        for (size_t j = 0; j < NR; j += 8) {
+            const float *from = src + (n + j) * ld;
+            size_t columns = n + j >= N ? 0 : N - n - j < 8 ? N - n - j : 8, k = 0;
+            for (; columns == 8 && k + 8 <= K; k += 8)
+                transpose8(to + k * NR + j, NR, from + k, ld);
+            for (; k < K; k++)
+                for (size_t i = 0; i < 8; i++)
+                    to[k * NR + j + i] = i < columns ? from[i * ld + k] : 0;
+        }
+}
+
+static void pack_vec(struct iso_packed *b, const float *src, size_t ld, bool transposed)
+{
+    (transposed ? pack_transposed : pack_plain)(b->bytes, src, ld, b->K, b->N);
+}
+
+/* A transposed block, M rows and K steps, as groups of MR rows [K][MR]: the strided rows of the
+ * source are read along once instead of MR numbers at a time.  `left` ≥ M columns of the source
+ * may be read. */
+static void pack_lhs(float *to, const float *a, size_t lda, size_t M, size_t K, size_t left)
+{
+    enum { BLOCK = 16 };
+    for (size_t k0 = 0; k0 < K; k0 += BLOCK)
+        for (size_t m = 0; m < M; m += MR)
+            for (size_t k = k0; k < K && k < k0 + BLOCK; k++) {
+                float *at = to + m * K + k * MR;
+                vf x = v_load_some(a + k * lda + m, left - m);
+                /* A whole vector spills into the next step, which is written later; behind the
+                 * last step lies the next group, which must not be touched. */
+                if (k + 1 < K)
+                    v_store(at, x);
+                else
+                    v_store_n(at, x, MR);
+            }
+}
+
+static void gemm_vec(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
+                     const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+{
+    const float *panels = b->bytes;
+    float *packed = (float *)(void *)ws->bytes;
+    size_t K = b->K, N = b->N, blocks = (K + KC - 1) / KC;
+    size_t kc = blocks ? (K + blocks - 1) / blocks : 0; /* equal blocks, none of a few steps */
+    for (size_t k0 = 0; k0 < K; k0 += kc) {
+        size_t k = K - k0 < kc ? K - k0 : kc;
+        bool add = beta != 0 || k0 > 0;
+        for (size_t m0 = 0; m0 < M; m0 += MC) {
+            size_t m = M - m0 < MC ? M - m0 : MC;
+            if (transposed_a)
+                pack_lhs(packed, a + k0 * lda + m0, lda, m, k, M - m0);
+            for (size_t n0 = 0; n0 < N; n0 += NR)
+                for (size_t i = 0; i < m; i += MR) {
+                    struct lhs part = {a + (m0 + i) * lda + k0, lda, 1};
+                    if (transposed_a)
+                        part = (struct lhs){packed + i * k, 1, MR};
+                    micro_rows(c + (m0 + i) * ldc + n0, ldc, part, panels + n0 * K + k0 * NR, k,
+                               m - i < MR ? m - i : MR, N - n0 < NR ? N - n0 : NR, add);
+                }
+        }
+    }
+    ws->macs += (uint64_t)M * K * N;
+}

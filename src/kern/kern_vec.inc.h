@@ -1,0 +1,41 @@
+/* The vector kernels, written once.  A file kern_<isa>.c defines ISO_VEC_TABLE and ISO_VEC_NAME
+ * and includes this; its -m flags choose the width (see vec.h). */
+#include "kern/tables.h"
+#include "kern/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kern/gemm_vec.inc.h"
+#include "kern/rows_vec.inc.h"
+
+#include "kern/attn_vec.inc.h"
+
+const struct iso_kern ISO_VEC_TABLE = {
+    .name = ISO_VEC_NAME,
+    .copy = copy_vec,
+    .fill = fill_vec,
+    .add = add_vec,
+    .axpy = axpy_vec,
+    .scale = scale_vec,
+    .dot = dot_vec,
+    .mul_rows = mul_rows_vec,
+    .mul_rows_bwd = mul_rows_bwd_vec,
+    .pack_bytes = pack_bytes_vec,
+    .pack = pack_vec,
+    .gemm = gemm_vec,
+    .rmsnorm = rmsnorm_vec,
+    .rmsnorm_bwd = rmsnorm_bwd_vec,
+    .qk_rope_norm = qk_rope_norm_vec,
+    .qk_rope_norm_bwd = qk_rope_norm_bwd_vec,
+    .attention = attention_vec,
+    .attention_bwd = attention_bwd_vec,
+    .attention_row = attention_row_vec,
+    .relu2 = relu2_vec,
+    .relu2_bwd = relu2_bwd_vec,
+    .gather = gather_vec,
+    .scatter_add = scatter_add_vec,
+    .softcap_xent = softcap_xent_vec,
+    .adamw = adamw_vec,
+    .nesterov = nesterov_vec,
+};
