@@ -40,7 +40,8 @@ LIB_SRC   := $(filter-out src/cmd/%,$(SRC))
 LIB_OBJ   := $(patsubst %,$(B)/%.o,$(LIB_SRC))
 CMD_OBJ   := $(patsubst %,$(B)/%.o,$(filter src/cmd/%,$(SRC)))
 
-UNIT_SRC  := $(sort $(wildcard tests/unit/*.c tests/kern/*.c tests/grad/*.c tests/golden/*.c))
+UNIT_SRC  := $(sort $(filter-out $(LEFT_OUT), \
+             $(wildcard tests/unit/*.c tests/kern/*.c tests/grad/*.c tests/golden/*.c)))
 UNIT_BIN  := $(patsubst %.c,$(B)/%,$(UNIT_SRC))
 LONG_SRC  := $(sort $(wildcard tests/long/*.c))
 LONG_BIN  := $(patsubst %.c,$(B)/%,$(LONG_SRC))
@@ -81,7 +82,8 @@ $(B)/isodepth: $(CMD_OBJ) $(B)/libisodepth.a
 $(B)/tests/%: tests/%.c $(B)/libisodepth.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP -MT $@ -c $< -o $@.o
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS_ALL) $(call isa_flags,$<) -Wno-missing-prototypes -MMD -MP \
+	    -MT $@ -c $< -o $@.o
 	$(Q)$(LINK) $(OPT) $(EXTRA) $@.o $(B)/libisodepth.a $(LIBS) -lcmocka -o $@
 
 $(B)/bench/%: bench/%.c $(B)/libisodepth.a $(B)/flags

@@ -26,3 +26,6 @@ LIBS += $(if $(HAVE_DNNL),-ldnnl) $(if $(HAVE_SQLITE),-lsqlite3)
 LEFT_OUT :=
 LEFT_OUT += $(if $(HAVE_SENTENCEPIECE),,src/data/spm.cc)
 LEFT_OUT += $(if $(HAVE_DNNL),,src/kern/gemm_dnnl.c)
+# Other processors than x86-64 have the plain C kernels.
+LEFT_OUT += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),,$(wildcard src/kern/*_avx2.c \
+    src/kern/*_avx512.c src/kern/*_amx.c tests/kern/*_avx2.c))
