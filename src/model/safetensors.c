@@ -109,8 +109,8 @@ static int by_offset(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-    const struct iso_tensor *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
+    const char *const *x = a, *const *y = b;
+    return strcmp(*x, *y);
 }
 
 /* The ranges follow each other from the first byte of the data to the last. */
@@ -137,13 +137,13 @@ static enum iso_status check_names(struct reader *r)
 {
     struct iso_safetensors *f = r->f;
     enum iso_status st = ISO_OK;
-    const struct iso_tensor **sorted = ISO_NEW_N(const struct iso_tensor *, f->n + 1);
+    const char **sorted = ISO_NEW_N(const char *, f->n + 1);
     for (size_t i = 0; i < f->n; i++)
-        sorted[i] = &f->tensor[i];
+        sorted[i] = f->tensor[i].name;
     qsort(sorted, f->n, sizeof *sorted, by_name);
     for (size_t i = 1; i < f->n && st == ISO_OK; i++)
-        if (iso_str_eq(sorted[i - 1]->name, sorted[i]->name))
-            st = wrong(r, sorted[i]->name, "the name comes twice");
+        if (iso_str_eq(sorted[i - 1], sorted[i]))
+            st = wrong(r, sorted[i], "the name comes twice");
     free(sorted);
     return st;
 }

@@ -1,0 +1,30 @@
+/* A model in a file: safetensors with the names of the paper's code; the architecture, and what
+ * else the writer wants to tell, is in the metadata. */
+#ifndef ISO_MODEL_CHECKPOINT_H
+#define ISO_MODEL_CHECKPOINT_H
+
+#include "model/model.h"
+#include "model/safetensors.h"
+
+/* Writes weights and architecture atomically; `extra` is added to the metadata. */
+enum iso_status iso_model_save(const struct iso_model *m, const char *path,
+                               const struct iso_meta *extra, size_t n_extra, struct iso_err *err);
+
+/* Opens a checkpoint: a file, or a run's directory (its finished model, or else its latest
+ * saved state).  The caller frees the model.  The weights are packed.  When `meta` is not NULL
+ * the open file is left there for its metadata, and the caller closes it. */
+enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta,
+                               const char *path, const struct iso_kern *kern, bool trainable,
+                               struct iso_err *err);
+/* Copies the tensors of an open file into m->w: exactly those of the table, in their shapes. */
+enum iso_status iso_model_read(struct iso_model *m, const struct iso_safetensors *f,
+                               const char *path, struct iso_err *err);
+
+/* The architecture in a file's metadata, checked as if a user had written it. */
+enum iso_status iso_checkpoint_arch(struct iso_arch *a, const struct iso_safetensors *f,
+                                    const char *path, struct iso_err *err);
+/* The file that a path means; see iso_model_load.  The text is the arena's. */
+enum iso_status iso_checkpoint_path(const char **file, struct iso_arena *arena, const char *path,
+                                    struct iso_err *err);
+
+#endif

@@ -1,0 +1,400 @@
+/* A training run: see run.h. */
+#include "train/run.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/parallel.h"
+#include "base/progress.h"
+#include "isodepth.h"
+#include "train/machine.h"
+#include "train/metrics.h"
+#include "train/record.h"
+#include "train/state.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything of one run; released together. */
+struct job {
+    const struct iso_train_settings *s;
+    const struct iso_train_options *o;
+    struct iso_arena arena;
+    struct iso_dataset data;
+    struct iso_run run;
+    struct iso_trainer *trainer;
+    struct iso_metrics metrics;
+    struct iso_row_source train, val;
+    struct iso_meta meta[5];
+    char step_text[32], hash_text[17];
+    uint64_t config_hash;
+    double before;  /* seconds of earlier starts */
+    double started; /* of this start */
+    double peak;    /* FLOP/s of the machine's matrix products */
+    int lock;
+    struct iso_err *err;
+};
+
+/* --- signals: finish the step, save, leave --- */
+
+static volatile sig_atomic_t stop_wanted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop_wanted = 1;
+}
+
+static const int stop_signals[] = {SIGINT, SIGTERM};
+
+static void catch_signals(struct sigaction old[2])
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    stop_wanted = 0;
+    for (int i = 0; i < 2; i++)
+        sigaction(stop_signals[i], &action, &old[i]);
+}
+
+static void release_signals(const struct sigaction old[2])
+{
+    for (int i = 0; i < 2; i++)
+        sigaction(stop_signals[i], &old[i], NULL);
+}
+
+/* --- rows --- */
+
+static enum iso_status train_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
+{
+    const struct job *j = ctx;
+    int64_t row = iso_dataset_order(j->train.rows, index, (uint64_t)j->s->data_seed);
+    return iso_dataset_row(&j->data, out, ISO_SPLIT_TRAIN, row, err);
+}
+
+static enum iso_status val_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
+{
+    const struct job *j = ctx;
+    return iso_dataset_row(&j->data, out, ISO_SPLIT_VAL, index, err);
+}
+
+static enum iso_status open_data(struct job *j)
+{
+    const char *dir = j->s->grid.data;
+    if (!dir)
+        return iso_fail(j->err, ISO_BAD_INPUT,
+                        "%s: data is missing: give --data DIR, a directory that isodepth pack made",
+                        j->o->path);
+    enum iso_status st = iso_dataset_open(&j->data, dir, j->err);
+    if (st == ISO_OK)
+        st = iso_dataset_verify(&j->data, j->err);
+    j->train = (struct iso_row_source){train_row, j, j->data.split[ISO_SPLIT_TRAIN].rows};
+    j->val = (struct iso_row_source){val_row, j, j->data.split[ISO_SPLIT_VAL].rows};
+    if (st == ISO_OK && (j->train.rows == 0 || j->val.rows == 0))
+        st = iso_fail(j->err, ISO_BAD_INPUT, "%s: no %s rows; pack more text", dir,
+                      j->train.rows == 0 ? "training" : "validation");
+    return st;
+}
+
+/* --- the directory --- */
+
+static const char *in_dir(struct job *j, const char *name)
+{
+    return iso_arena_printf(&j->arena, "%s/%s", j->o->out, name);
+}
+
+/* Writes config.yaml, or checks that the one which is there says the same. */
+static enum iso_status settle_config(struct job *j)
+{
+    const char *path = in_dir(j, "config.yaml");
+    struct iso_str text = {0}, old = {0};
+    enum iso_status st = ISO_OK;
+    iso_str_printf(&text, "# isodepth run %s, data %s\n", j->run.id, j->data.checksum);
+    iso_train_write(&text, j->s, &j->arena);
+    j->config_hash = iso_xxh64(text.text, text.len, 0);
+    if (!iso_file_exists(path))
+        st = iso_file_write(path, text.text, text.len, j->err);
+    else if ((st = iso_file_read(&old, path, j->err)) == ISO_OK &&
+             !iso_str_eq(iso_str_text(&old), text.text))
+        st = iso_fail(j->err, ISO_BAD_INPUT,
+                      "%s: this directory holds a run with other settings or other data; choose "
+                      "another --out, or the settings of %s",
+                      j->o->out, path);
+    iso_str_release(&text);
+    iso_str_release(&old);
+    return st;
+}
+
+/* A finished run: says so and gives its status; *done tells whether there is one. */
+static enum iso_status finished(struct job *j, bool *done)
+{
+    const char *path = in_dir(j, "result.json");
+    struct iso_str text = {0};
+    const struct iso_json *v;
+    *done = iso_file_exists(path);
+    if (!*done)
+        return ISO_OK;
+    enum iso_status st = iso_file_read(&text, path, j->err);
+    if (st == ISO_OK)
+        st = iso_json_parse(&v, &j->arena, text.text, text.len, path, j->err);
+    iso_str_release(&text);
+    if (st != ISO_OK)
+        return iso_fail_in(j->err, st, "%s is damaged; remove it to go on from the last state",
+                           path);
+    if (iso_str_eq(iso_json_string(v, "status", ""), "diverged"))
+        return iso_fail(j->err, ISO_DIVERGED, "%s: this run diverged before; remove the directory "
+                        "to try again", j->o->out);
+    iso_log_info("%s: already done, validation loss %.4f", j->o->out,
+                 iso_json_number(v, "loss", NAN));
+    return ISO_OK;
+}
+
+static enum iso_status open_directory(struct job *j)
+{
+    bool held = false;
+    enum iso_status st = iso_dir_make(j->o->out, j->err);
+    if (st == ISO_OK)
+        st = iso_lock_acquire(&j->lock, &held, in_dir(j, ".lock"), j->err);
+    if (st == ISO_OK && held)
+        st = iso_fail(j->err, ISO_IO, "%s: another process is training this run", j->o->out);
+    return st == ISO_OK ? settle_config(j) : st;
+}
+
+/* --- before the start --- */
+
+static void describe(struct job *j)
+{
+    j->meta[0] = (struct iso_meta){"run", j->run.id};
+    j->meta[1] = (struct iso_meta){"step", j->step_text};
+    j->meta[2] = (struct iso_meta){"tokenizer_hash", j->hash_text};
+    j->meta[3] = (struct iso_meta){"data_checksum", j->data.checksum};
+    j->meta[4] = (struct iso_meta){"version", ISODEPTH_VERSION};
+    snprintf(j->hash_text, sizeof j->hash_text, "%016" PRIx64, j->data.tokenizer_hash);
+}
+
+static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
+{
+    const struct iso_rates *r = &j->run.rates;
+    struct iso_trainer_spec spec = {
+        .arch = j->run.arch,
+        .peak = {r->matrix, r->embed, r->head, r->norm, r->scalar},
+        .steps = j->run.steps,
+        .batch = (size_t)(j->run.batch_tokens / j->run.arch.seq_len),
+        .micro = 1,
+        .workers = j->o->threads > 0 ? j->o->threads : iso_cpu_count(),
+    };
+    if ((size_t)spec.workers > spec.batch)
+        spec.workers = (int)spec.batch;
+    double limit = j->o->memory > 0 ? j->o->memory : iso_memory_available();
+    size_t least = iso_trainer_bytes(&spec, kern);
+    spec.micro = iso_trainer_micro(&spec, kern, limit > 0 ? (size_t)limit : SIZE_MAX);
+    if (spec.micro == 0)
+        return iso_fail(j->err, ISO_BAD_INPUT,
+                        "run %s needs %.2f GB with %d threads, but %.2f GB are %s; use fewer "
+                        "threads, a narrower model or shorter sequences",
+                        j->run.id, (double)least * 1e-9, spec.workers, limit * 1e-9,
+                        j->o->memory > 0 ? "allowed" : "available");
+    iso_log_info("run %s: %s, memory %.2f GB, %d threads, %zu sequences at once, kernels %s",
+                 j->run.id, j->run.arch.loop->name,
+                 (double)iso_trainer_bytes(&spec, kern) * 1e-9, spec.workers, spec.micro,
+                 kern->name);
+    j->trainer = iso_trainer_new(&spec, kern, (uint64_t)j->run.seed);
+    return ISO_OK;
+}
+
+static void announce(struct job *j)
+{
+    struct iso_trainer *t = j->trainer;
+    char tokens[32], flops[32], time[32];
+    j->peak = iso_measure_peak(t->team, t->model->kern);
+    double left = (double)(t->spec.steps - t->step) * iso_trainer_estimate(t);
+    double epochs = (double)j->run.steps * (double)t->spec.batch / (double)j->train.rows;
+    iso_log_info("%" PRId64 " steps of %" PRId64 " tokens, %s tokens, %s FLOPs; about %s to go",
+                 j->run.steps, j->run.batch_tokens, iso_format_count(tokens, (double)j->run.tokens),
+                 iso_format_count(flops, (double)j->run.tokens * j->run.account.flops),
+                 iso_format_duration(time, left));
+    if (epochs > 1)
+        iso_log_info("the data is seen %.2f times", epochs);
+    if (t->step > 0)
+        iso_log_info("resuming at step %" PRId64, t->step);
+}
+
+/* --- the loop --- */
+
+static double seconds_so_far(const struct job *j)
+{
+    return j->before + iso_time_now() - j->started;
+}
+
+static enum iso_status save(struct job *j)
+{
+    snprintf(j->step_text, sizeof j->step_text, "%" PRId64, j->trainer->step);
+    return iso_state_save(j->trainer, j->o->out, seconds_so_far(j), j->meta, 5, j->err);
+}
+
+static enum iso_status write_result(struct job *j, const char *status, double loss)
+{
+    const struct iso_trainer *t = j->trainer;
+    struct iso_record r = {.run = &j->run,
+                           .data = &j->data,
+                           .status = status,
+                           .loss = loss,
+                           .step = t->step,
+                           .flops = 2 * (double)t->macs,
+                           .seconds = seconds_so_far(j),
+                           .threads = t->spec.workers,
+                           .kernels = t->model->kern->name,
+                           .config_hash = j->config_hash};
+    return iso_record_write(&r, in_dir(j, "result.json"), j->err);
+}
+
+static enum iso_status diverged(struct job *j, double loss)
+{
+    enum iso_status st = write_result(j, "diverged", NAN);
+    if (st != ISO_OK)
+        return st;
+    return iso_fail(j->err, ISO_DIVERGED,
+                    "run %s diverged: the loss at step %" PRId64 " is %g; recorded in %s",
+                    j->run.id, j->trainer->step + 1, loss, in_dir(j, "result.json"));
+}
+
+static void show(struct job *j, struct iso_progress *p, const struct iso_metrics_line *l)
+{
+    char note[128], speed[32];
+    snprintf(note, sizeof note, "loss %.4f  %s tokens/s  %.1f GFLOP/s (%.0f %% of peak)", l->loss,
+             iso_format_count(speed, l->tokens_per_second), l->gflops,
+             100 * l->gflops * 1e9 / j->peak);
+    iso_progress_update(p, (double)l->step, note);
+}
+
+/* One step with its line of metrics; *loss tells whether to go on. */
+static enum iso_status step(struct job *j, struct iso_progress *p, double *loss)
+{
+    struct iso_trainer *t = j->trainer;
+    uint64_t macs = t->macs;
+    double start = iso_time_now(), factor = iso_schedule(t->step, t->spec.steps);
+    struct iso_metrics_line l = {.val_loss = NAN};
+    enum iso_status st = iso_trainer_step(t, loss, &l.grad_norm, &j->train, j->err);
+    if (st != ISO_OK || !isfinite(*loss))
+        return st;
+    double seconds = iso_time_now() - start;
+    if (j->s->validate_every > 0 && t->step % j->s->validate_every == 0 &&
+        t->step < t->spec.steps) {
+        int64_t n = j->s->validate_rows < j->val.rows ? j->s->validate_rows : j->val.rows;
+        st = iso_trainer_validate(t, &l.val_loss, &j->val, n, j->err);
+    }
+    l.step = t->step;
+    l.tokens = t->step * j->run.batch_tokens;
+    l.flops = 2 * (double)t->macs;
+    l.loss = *loss;
+    for (int g = 0; g < ISO_N_GROUP; g++)
+        l.rate[g] = t->spec.peak[g] * factor;
+    l.tokens_per_second = (double)j->run.batch_tokens / seconds;
+    l.gflops = 2e-9 * (double)(t->macs - macs) / seconds;
+    l.seconds = seconds_so_far(j);
+    if (st == ISO_OK)
+        st = iso_metrics_put(&j->metrics, &l, j->err);
+    show(j, p, &l);
+    return st;
+}
+
+static enum iso_status loop(struct job *j)
+{
+    struct iso_trainer *t = j->trainer;
+    struct iso_progress p;
+    double saved = iso_time_now(), loss = 0;
+    enum iso_status st = ISO_OK;
+    iso_progress_begin(&p, "training", (double)t->spec.steps);
+    p.started -= j->before;
+    while (st == ISO_OK && t->step < t->spec.steps) {
+        st = step(j, &p, &loss);
+        if (st != ISO_OK || !isfinite(loss))
+            break;
+        double minutes = (iso_time_now() - saved) / 60;
+        bool due = (j->s->save_every > 0 && t->step % j->s->save_every == 0) ||
+                   (j->s->save_minutes > 0 && minutes >= j->s->save_minutes);
+        if (!due && !stop_wanted)
+            continue;
+        st = save(j);
+        saved = iso_time_now();
+        if (st == ISO_OK && stop_wanted)
+            st = iso_fail(j->err, ISO_STOPPED,
+                          "stopped after step %" PRId64 " of %" PRId64
+                          "; the same command goes on from here",
+                          t->step, t->spec.steps);
+    }
+    iso_progress_end(&p);
+    return st == ISO_OK && !isfinite(loss) ? diverged(j, loss) : st;
+}
+
+static enum iso_status finish(struct job *j)
+{
+    struct iso_trainer *t = j->trainer;
+    double loss;
+    enum iso_status st = iso_trainer_validate(t, &loss, &j->val, j->val.rows, j->err);
+    if (st == ISO_OK && !isfinite(loss))
+        return diverged(j, loss);
+    snprintf(j->step_text, sizeof j->step_text, "%" PRId64, t->step);
+    if (st == ISO_OK)
+        st = iso_state_finish(t, j->o->out, seconds_so_far(j), j->meta, 5, j->err);
+    if (st == ISO_OK)
+        st = write_result(j, "done", loss);
+    if (st != ISO_OK)
+        return st;
+    iso_state_remove_all(j->o->out);
+    char time[32];
+    iso_log_info("done in %s: validation loss %.4f nats, %.4f bits per byte",
+                 iso_format_duration(time, seconds_so_far(j)), loss,
+                 iso_bits_per_byte(loss, &j->data.split[ISO_SPLIT_VAL]));
+    return ISO_OK;
+}
+
+static enum iso_status train(struct job *j)
+{
+    const char *why = NULL;
+    bool found;
+    const struct iso_kern *kern = iso_kern_best(&why);
+    if (!kern)
+        return iso_fail(j->err, ISO_MISSING, "%s", why);
+    enum iso_status st = make_trainer(j, kern);
+    if (st == ISO_OK)
+        st = iso_state_load(j->trainer, j->o->out, &j->before, &found, j->err);
+    if (st == ISO_OK)
+        st = iso_metrics_open(&j->metrics, j->o->out, j->trainer->step, j->o->tensorboard, j->err);
+    if (st != ISO_OK)
+        return st;
+    describe(j);
+    announce(j);
+    j->started = iso_time_now();
+    struct sigaction old[2];
+    catch_signals(old);
+    st = loop(j);
+    if (st == ISO_OK)
+        st = finish(j);
+    release_signals(old);
+    return st;
+}
+
+enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_train_options *o,
+                              struct iso_err *err)
+{
+    struct job j = {.s = s, .o = o, .err = err, .lock = -1, .metrics = {.fd = -1}};
+    bool done = false;
+    enum iso_status st = open_data(&j);
+    if (st == ISO_OK)
+        st = iso_train_resolve(s, &j.run, &j.data, o->path, err);
+    if (st == ISO_OK)
+        st = open_directory(&j);
+    if (st == ISO_OK)
+        st = finished(&j, &done);
+    if (st == ISO_OK && !done)
+        st = train(&j);
+    iso_metrics_close(&j.metrics);
+    iso_trainer_free(j.trainer);
+    iso_dataset_close(&j.data);
+    if (j.lock >= 0)
+        iso_lock_release(j.lock);
+    iso_arena_release(&j.arena);
+    return st;
+}

@@ -1,0 +1,27 @@
+/* A training run from its settings to its result, in one directory:
+ *
+ *   config.yaml            the resolved settings; a run with others is refused
+ *   metrics.jsonl          one line per step
+ *   checkpoint-N/, latest  the saved state, while the run is under way
+ *   model.safetensors, optimiser.safetensors     at the end
+ *   result.json            last of all: a run counts as done when it is there */
+#ifndef ISO_TRAIN_RUN_H
+#define ISO_TRAIN_RUN_H
+
+#include "train/settings.h"
+
+struct iso_train_options {
+    const char *out;  /* directory */
+    const char *path; /* of the settings, for messages */
+    int threads;      /* 0: as many as there are cores */
+    double memory;    /* bytes that the run may take; 0: what is available */
+    bool tensorboard;
+};
+
+/* Trains, or goes on training, to the end: ISO_OK when result.json is there (also when it was
+ * before), ISO_DIVERGED when the loss is not finite, ISO_STOPPED after SIGINT or SIGTERM with
+ * the state saved. */
+enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_train_options *o,
+                              struct iso_err *err);
+
+#endif

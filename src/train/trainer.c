@@ -1,0 +1,255 @@
+/* The trainer's step: see trainer.h. */
+#include "train/trainer.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GOOD_ROWS = 256 }; /* rows of a pass that keep the kernels busy yet stay in the cache */
+
+/* What a worker hands back from a round; a cache line each. */
+struct iso_worker {
+    _Alignas(64) double loss;
+    enum iso_status status;
+    struct iso_err err;
+};
+
+struct round {
+    struct iso_trainer *t;
+    const struct iso_row_source *source;
+    double *row_loss; /* of a validation: [rows] */
+    int64_t n;
+    double factor;
+};
+
+static struct iso_pass_size pass_size(const struct iso_trainer_spec *s)
+{
+    return (struct iso_pass_size){(size_t)s->arch.seq_len, s->micro, (int)s->arch.r,
+                                  (int)s->arch.bptt};
+}
+
+struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
+                                    const struct iso_kern *kern, uint64_t seed)
+{
+    struct iso_trainer *t = ISO_NEW(struct iso_trainer);
+    size_t workers = (size_t)spec->workers, T = (size_t)spec->arch.seq_len;
+    t->spec = *spec;
+    t->model = iso_model_new(&spec->arch, kern, true);
+    iso_params_start(&t->model->params, t->model->w, &spec->arch, seed);
+    t->optim = iso_optim_new(t->model, spec->peak, spec->workers);
+    t->team = iso_team_new(spec->workers);
+    t->pass = ISO_NEW_N(struct iso_pass *, workers);
+    t->grad = ISO_NEW_N(float *, workers);
+    t->rows = ISO_NEW_N(int32_t *, workers);
+    t->each = iso_alloc_aligned(workers, sizeof *t->each);
+    for (size_t i = 0; i < workers; i++) {
+        t->pass[i] = iso_pass_new(t->model, pass_size(spec));
+        t->grad[i] = iso_alloc_aligned(t->model->params.floats, sizeof(float));
+        t->rows[i] = ISO_NEW_N(int32_t, spec->micro * (T + 1));
+    }
+    iso_trainer_pack(t);
+    return t;
+}
+
+void iso_trainer_free(struct iso_trainer *t)
+{
+    if (!t)
+        return;
+    iso_team_free(t->team);
+    for (int i = 0; i < t->spec.workers; i++) {
+        iso_pass_free(t->pass[i]);
+        free(t->grad[i]);
+        free(t->rows[i]);
+    }
+    free(t->pass);
+    free(t->grad);
+    free(t->rows);
+    free(t->each);
+    iso_optim_free(t->optim);
+    iso_model_free(t->model);
+    free(t);
+}
+
+/* Rows `first`.. of the source into the worker's buffer. */
+static enum iso_status load(struct round *r, int worker, int64_t first, size_t n)
+{
+    struct iso_trainer *t = r->t;
+    size_t width = (size_t)t->spec.arch.seq_len + 1;
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < n; i++)
+        st = r->source->row(r->source->ctx, t->rows[worker] + i * width, first + (int64_t)i,
+                            &t->each[worker].err);
+    return t->each[worker].status = st;
+}
+
+/* A worker's share of n items is [n w / workers, n (w+1) / workers). */
+static int64_t share(const struct iso_trainer *t, int64_t n, int worker)
+{
+    return n * worker / t->spec.workers;
+}
+
+static void train_share(void *ctx, int w)
+{
+    struct round *r = ctx;
+    struct iso_trainer *t = r->t;
+    size_t T = (size_t)t->spec.arch.seq_len;
+    int64_t batch = (int64_t)t->spec.batch, end = share(t, batch, w + 1);
+    float scale = (float)(1 / ((double)batch * (double)T));
+    t->each[w].loss = 0;
+    t->each[w].status = ISO_OK;
+    t->model->kern->fill(t->grad[w], 0, t->model->params.floats);
+    for (int64_t i = share(t, batch, w), n; i < end; i += n) {
+        n = end - i < (int64_t)t->spec.micro ? end - i : (int64_t)t->spec.micro;
+        if (load(r, w, t->step * batch + i, (size_t)n) != ISO_OK)
+            return;
+        t->each[w].loss +=
+            iso_pass_train(t->pass[w], t->rows[w], (size_t)n, T, scale, t->grad[w]);
+    }
+}
+
+static void optim_item(void *ctx, size_t i, int worker)
+{
+    struct round *r = ctx;
+    struct iso_trainer *t = r->t;
+    iso_optim_run_item(t->optim, i, worker, t->grad, t->spec.workers, t->step, r->factor);
+}
+
+static void pack_item(void *ctx, size_t i, int worker)
+{
+    (void)worker;
+    iso_model_pack_item(((struct iso_trainer *)ctx)->model, i);
+}
+
+void iso_trainer_pack(struct iso_trainer *t)
+{
+    iso_team_each(t->team, t->model->n_matrix, pack_item, t);
+}
+
+/* The first error that a worker met. */
+static enum iso_status collect(const struct iso_trainer *t, struct iso_err *err)
+{
+    for (int w = 0; w < t->spec.workers; w++)
+        if (t->each[w].status != ISO_OK)
+            return iso_fail(err, t->each[w].status, "%s", t->each[w].err.msg);
+    return ISO_OK;
+}
+
+static uint64_t total_macs(const struct iso_trainer *t)
+{
+    uint64_t sum = 0;
+    for (int w = 0; w < t->spec.workers; w++)
+        sum += t->pass[w]->ws.macs;
+    return sum;
+}
+
+enum iso_status iso_trainer_step(struct iso_trainer *t, double *loss, double *grad_norm,
+                                 const struct iso_row_source *source, struct iso_err *err)
+{
+    struct round r = {.t = t, .source = source, .factor = iso_schedule(t->step, t->spec.steps)};
+    uint64_t before = total_macs(t);
+    double start = iso_time_now();
+    iso_team_run(t->team, train_share, &r);
+    enum iso_status st = collect(t, err);
+    if (st != ISO_OK)
+        return st;
+    *loss = 0;
+    *grad_norm = NAN;
+    for (int w = 0; w < t->spec.workers; w++)
+        *loss += t->each[w].loss;
+    *loss /= (double)t->spec.batch * (double)t->spec.arch.seq_len;
+    t->macs += total_macs(t) - before;
+    double passed = iso_time_now();
+    t->seconds_pass += passed - start;
+    if (!isfinite(*loss))
+        return ISO_OK;
+    iso_team_each(t->team, t->optim->n_item, optim_item, &r);
+    *grad_norm = iso_optim_grad_norm(t->optim);
+    double updated = iso_time_now();
+    t->seconds_optim += updated - passed;
+    iso_trainer_pack(t);
+    t->seconds_pack += iso_time_now() - updated;
+    t->step++;
+    return ISO_OK;
+}
+
+static void validate_share(void *ctx, int w)
+{
+    struct round *r = ctx;
+    struct iso_trainer *t = r->t;
+    size_t T = (size_t)t->spec.arch.seq_len;
+    int64_t end = share(t, r->n, w + 1);
+    t->each[w].status = ISO_OK;
+    for (int64_t i = share(t, r->n, w), n; i < end; i += n) {
+        n = end - i < (int64_t)t->spec.micro ? end - i : (int64_t)t->spec.micro;
+        if (load(r, w, i, (size_t)n) != ISO_OK)
+            return;
+        struct iso_pass *p = t->pass[w];
+        iso_pass_score(p, p->loss, NULL, t->rows[w], (size_t)n, T);
+        for (int64_t k = 0; k < n; k++)
+            for (size_t m = 0; m < T; m++)
+                r->row_loss[i + k] += (double)p->loss[(size_t)k * T + m];
+    }
+}
+
+enum iso_status iso_trainer_validate(struct iso_trainer *t, double *loss,
+                                     const struct iso_row_source *source, int64_t n,
+                                     struct iso_err *err)
+{
+    struct round r = {.t = t, .source = source, .n = n};
+    r.row_loss = ISO_NEW_N(double, (size_t)n);
+    iso_team_run(t->team, validate_share, &r);
+    enum iso_status st = collect(t, err);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += r.row_loss[i];
+    *loss = sum / ((double)n * (double)t->spec.arch.seq_len);
+    free(r.row_loss);
+    return st;
+}
+
+/* --- before the start --- */
+
+size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_kern *kern)
+{
+    struct iso_model m = {.arch = spec->arch, .kern = kern, .trainable = true};
+    iso_params_init(&m.params, &spec->arch);
+    size_t grad = m.params.floats * sizeof(float), workers = (size_t)spec->workers;
+    size_t bytes = iso_model_bytes(&spec->arch, kern, true) +
+                   iso_optim_bytes(&m.params, kern, spec->workers) +
+                   workers * (grad + iso_pass_bytes(&m, pass_size(spec)));
+    iso_params_release(&m.params);
+    return bytes;
+}
+
+size_t iso_trainer_micro(const struct iso_trainer_spec *spec, const struct iso_kern *kern,
+                         size_t limit)
+{
+    struct iso_trainer_spec s = *spec;
+    size_t T = (size_t)s.arch.seq_len, workers = (size_t)s.workers;
+    size_t most = (s.batch + workers - 1) / workers, wanted = (GOOD_ROWS + T - 1) / T;
+    for (s.micro = wanted < most ? wanted : most; s.micro > 0; s.micro--)
+        if (iso_trainer_bytes(&s, kern) <= limit)
+            return s.micro;
+    return 0;
+}
+
+static void one_pass(void *ctx, int w)
+{
+    struct iso_trainer *t = ctx;
+    size_t T = (size_t)t->spec.arch.seq_len;
+    memset(t->rows[w], 0, t->spec.micro * (T + 1) * sizeof **t->rows);
+    iso_pass_train(t->pass[w], t->rows[w], t->spec.micro, T, 1, t->grad[w]);
+}
+
+double iso_trainer_estimate(struct iso_trainer *t)
+{
+    iso_team_run(t->team, one_pass, t); /* the first one touches all memory */
+    double start = iso_time_now();
+    iso_team_run(t->team, one_pass, t);
+    double once = iso_time_now() - start;
+    double share_of_one = (double)t->spec.batch / (double)t->spec.workers;
+    return once * ceil(share_of_one) / (double)t->spec.micro;
+}
