@@ -13,6 +13,10 @@ const struct iso_cmd *const iso_commands[] = {
     &iso_cmd_tokenizer_info,
     &iso_cmd_pack,
     &iso_cmd_data,
+    /* Train */
+    &iso_cmd_train,
+    &iso_cmd_init,
+    &iso_cmd_inspect,
     /* About */
     &iso_cmd_help,
     &iso_cmd_version,

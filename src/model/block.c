@@ -50,11 +50,15 @@ void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso
     const struct iso_model *m = p->m;
     const struct iso_kern *k = m->kern;
     size_t d = (size_t)m->arch.d_model, H = (size_t)m->arch.n_head, Q = (size_t)m->arch.head;
+    size_t first = p->kv ? p->kv->position : 0;
 
     k->rmsnorm(p->norm, a->rstd1, a->x, m->w + l->n1, p->rows, d);
     forward(p, a->qkv, l->qkv, p->norm, 0);
-    k->qk_rope_norm(a->qkv, a->qk_rstd, m->cos, m->sin, p->rows, p->T, 0, H, Q);
-    attend(p, a);
+    k->qk_rope_norm(a->qkv, a->qk_rstd, m->cos, m->sin, p->rows, p->T, first, H, Q);
+    if (p->kv)
+        iso_kv_attend(p, a);
+    else
+        attend(p, a);
     carry(p, a->mid, a->x);
     forward(p, a->mid, l->proj, a->att, 1);
 

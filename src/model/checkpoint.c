@@ -192,9 +192,8 @@ enum iso_status iso_checkpoint_path(const char **file, struct iso_arena *arena, 
     return st;
 }
 
-enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta,
-                               const char *path, const struct iso_kern *kern, bool trainable,
-                               struct iso_err *err)
+enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta, const char *path,
+                               const struct iso_kern *kern, bool trainable, struct iso_err *err)
 {
     struct iso_safetensors f = {0};
     struct iso_arena arena = {0};

@@ -13,9 +13,8 @@ enum iso_status iso_model_save(const struct iso_model *m, const char *path,
 /* Opens a checkpoint: a file, or a run's directory (its finished model, or else its latest
  * saved state).  The caller frees the model.  The weights are packed.  When `meta` is not NULL
  * the open file is left there for its metadata, and the caller closes it. */
-enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta,
-                               const char *path, const struct iso_kern *kern, bool trainable,
-                               struct iso_err *err);
+enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta, const char *path,
+                               const struct iso_kern *kern, bool trainable, struct iso_err *err);
 /* Copies the tensors of an open file into m->w: exactly those of the table, in their shapes. */
 enum iso_status iso_model_read(struct iso_model *m, const struct iso_safetensors *f,
                                const char *path, struct iso_err *err);

@@ -4,8 +4,6 @@
  * and, in training, straight back, so that memory does not grow with rows x V. */
 #include "model/pass.h"
 
-#define SOFTCAP 15.0f
-
 static size_t rows_from(const struct iso_pass *p, size_t m)
 {
     return p->rows - m < ISO_LOGIT_ROWS ? p->rows - m : ISO_LOGIT_ROWS;
@@ -36,7 +34,7 @@ void iso_head_train(struct iso_pass *p, float scale)
         n = rows_from(p, i);
         logits(p, p->logits, i, n);
         k->softcap_xent(p->loss + i, NULL, p->logits, p->target + i, n, V, (size_t)m->arch.vocab,
-                        SOFTCAP, scale);
+                        ISO_SOFTCAP, scale);
         iso_weight_grad(p, w, p->logits, p->final + i * d, n);
         k->gemm(p->back + i * d, d, p->logits, V, false, &w->reverse, n, 0, &p->ws);
     }
@@ -52,7 +50,7 @@ void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit)
         n = rows_from(p, i);
         logits(p, p->logits, i, n);
         p->m->kern->softcap_xent(loss + i, hit ? hit + i : NULL, p->logits, p->target + i, n,
-                                 p->m->head->out, (size_t)p->m->arch.vocab, SOFTCAP, 0);
+                                 p->m->head->out, (size_t)p->m->arch.vocab, ISO_SOFTCAP, 0);
     }
 }
 

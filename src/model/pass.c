@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,6 +189,7 @@ static void stack_forward(struct iso_pass *p, size_t first, size_t count, struct
         struct iso_acts *a = acts ? &acts[i] : &p->scratch;
         float *next = i + 1 == count ? out : acts ? acts[i + 1].x : p->scratch.x;
         iso_block_forward(p, &p->m->layer[first + i], a, next);
+        p->slot++;
     }
 }
 
@@ -214,6 +216,8 @@ static void iterate(struct iso_pass *p, int i)
     struct iso_acts *acts = kept < 0 ? NULL : p->acts + first + at * recur;
     float *S = p->S[at], *next = kept < 0 && !ops->update ? S : p->S[at + 1];
 
+    if (p->kv)
+        p->slot = first + (size_t)(i % p->kv->budget) * recur;
     float *u = stack_input(p, recur, acts, p->out[at]);
     ops->inject(&p->loop, u, p->e, S, i);
     stack_forward(p, first, recur, acts, p->out[at]);
@@ -236,6 +240,7 @@ static void forward(struct iso_pass *p)
     size_t d = (size_t)a->d_model, prelude = (size_t)a->prelude, coda = (size_t)a->coda;
     size_t before_coda = prelude + (size_t)(p->size.window * a->recur);
 
+    p->slot = 0;
     k->gather(p->embedded, m->w + m->params.wte, p->token, p->rows, d);
     float *x = stack_input(p, prelude, acts_of(p, 0), p->e);
     k->rmsnorm(x, p->rstd_emb, p->embedded, m->w + m->params.norm_emb, p->rows, d);
@@ -251,6 +256,8 @@ static void forward(struct iso_pass *p)
         a->loop->pool(&p->loop, x, S);
     else
         k->copy(x, S, p->rows * d);
+    if (p->kv)
+        p->slot = prelude + (size_t)p->kv->budget * (size_t)a->recur;
     stack_forward(p, prelude + (size_t)a->recur, coda, acts_of(p, before_coda), p->last);
 }
 
@@ -377,4 +384,20 @@ void iso_pass_logits(struct iso_pass *p, float *z, const int32_t *tokens, size_t
     memcpy(p->token, tokens, n * T * sizeof *tokens);
     forward(p);
     iso_head_logits(p, z);
+}
+
+void iso_pass_next(struct iso_pass *p, float *z, struct iso_kv *kv, int32_t token)
+{
+    ISO_ASSERT(kv->position < kv->longest && kv->position < p->m->positions);
+    set_sequences(p, 1, 1);
+    *p->token = token;
+    p->kv = kv;
+    forward(p);
+    p->kv = NULL;
+    kv->position++;
+    if (!z)
+        return;
+    iso_head_logits(p, z);
+    for (int64_t i = 0; i < p->m->arch.vocab; i++)
+        z[i] = ISO_SOFTCAP * tanhf(z[i] / ISO_SOFTCAP);
 }

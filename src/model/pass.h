@@ -36,6 +36,16 @@ struct iso_pass_size {
     int r, window; /* iterations; how many of the last ones have a backward (0: forward only) */
 };
 
+/* Keys and values of the positions before the present one, for generation.  Slot s holds those of
+ * one execution of one layer: keys + s longest d is [longest, d].  With a budget below r an
+ * iteration i uses the slots of iteration i mod budget, so that of each earlier position the last
+ * `budget` iterations are kept (Geiping et al., 2025). */
+struct iso_kv {
+    float *keys, *values;
+    size_t longest, position;
+    int budget;
+};
+
 struct iso_pass {
     const struct iso_model *m;
     struct iso_pass_size size;
@@ -46,6 +56,8 @@ struct iso_pass {
     size_t n, T, rows;
     int32_t *token, *target; /* [rows] */
     float *grad;             /* the worker's gradient block, NULL without backward */
+    struct iso_kv *kv;       /* NULL but in generation, where T = 1 */
+    size_t slot;             /* of the next layer to run */
 
     /* Kept for the backward. */
     float *embedded, *rstd_emb;   /* [rows, d], [rows] */
@@ -68,6 +80,7 @@ struct iso_pass {
     void *packed;  /* an activation as a gemm's right-hand side */
 };
 
+#define ISO_SOFTCAP 15.0f     /* logits are 15 tanh(z/15) */
 enum { ISO_LOGIT_ROWS = 64 }; /* logits exist for so many rows at a time */
 
 /* A pass for a model; when size.window > 0 the model must be trainable.  The caller frees it
@@ -88,6 +101,11 @@ void iso_pass_score(struct iso_pass *p, float *loss, unsigned char *hit, const i
 /* The raw logits (before the softcap) of n inputs of T tokens: z is [n T, V]. */
 void iso_pass_logits(struct iso_pass *p, float *z, const int32_t *tokens, size_t n, size_t T);
 
+/* Generation: the logits, after the softcap, of what follows `token` at kv->position, which moves
+ * on.  z is [V] or NULL. */
+void iso_pass_next(struct iso_pass *p, float *z, struct iso_kv *kv, int32_t token);
+size_t iso_kv_floats(const struct iso_model *m, int r, int budget, size_t longest);
+
 /* --- the parts, for the files of this module --- */
 /* One layer; reads acts->x, leaves its output in `out`. */
 void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a,
@@ -98,6 +116,7 @@ void iso_block_backward(struct iso_pass *p, const struct iso_layer *l, struct is
 void iso_head_train(struct iso_pass *p, float scale);
 void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit);
 void iso_head_logits(struct iso_pass *p, float *z);
+void iso_kv_attend(struct iso_pass *p, struct iso_acts *a);
 /* dw[out, in] += dyᵀ x, for dy [rows, out] and x [rows, in]. */
 void iso_weight_grad(struct iso_pass *p, const struct iso_matrix *w, const float *dy,
                      const float *x, size_t rows);

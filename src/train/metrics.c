@@ -22,8 +22,8 @@ static size_t keep(const struct iso_str *text, int64_t step)
         const char *line = text->text + at, *end = memchr(line, '\n', text->len - at);
         struct iso_arena arena = {0};
         const struct iso_json *v;
-        bool good = end && iso_json_parse(&v, &arena, line, (size_t)(end - line), "", NULL) ==
-                               ISO_OK &&
+        bool good = end &&
+                    iso_json_parse(&v, &arena, line, (size_t)(end - line), "", NULL) == ISO_OK &&
                     iso_json_number(v, "step", INFINITY) <= (double)step;
         iso_arena_release(&arena);
         if (!good)

@@ -8,8 +8,8 @@
 #include "train/tfevents.h"
 
 struct iso_metrics_line {
-    int64_t step, tokens; /* done after this step */
-    double flops;         /* executed so far */
+    int64_t step, tokens;             /* done after this step */
+    double flops;                     /* executed so far */
     double loss, grad_norm, val_loss; /* NaN: not measured */
     double rate[ISO_N_GROUP];
     double tokens_per_second, gflops, seconds;
@@ -17,7 +17,7 @@ struct iso_metrics_line {
 
 struct iso_metrics {
     int fd;
-    char *path; /* owned */
+    char *path;                  /* owned */
     struct iso_tfevents *events; /* NULL without --tensorboard */
 };
 

@@ -27,7 +27,7 @@ static void put_outcome(struct iso_json_out *w, const struct iso_record *r)
     iso_json_put_number(w, "seconds", r->seconds);
 }
 
-static void put_design(struct iso_json_out *w, const struct iso_run *run)
+static void put_design(struct iso_json_out *w, const struct iso_plan_run *run)
 {
     const struct iso_arch *a = &run->arch;
     iso_json_put_number(w, "budget", run->budget);

@@ -6,7 +6,7 @@
 #include "plan/grid.h"
 
 struct iso_record {
-    const struct iso_run *run;
+    const struct iso_plan_run *run;
     const struct iso_dataset *data;
     const char *status; /* "done" or "diverged" */
     double loss;        /* validation, nats per token; NaN when diverged */
@@ -18,8 +18,7 @@ struct iso_record {
     uint64_t config_hash;
 };
 
-enum iso_status iso_record_write(const struct iso_record *r, const char *path,
-                                 struct iso_err *err);
+enum iso_status iso_record_write(const struct iso_record *r, const char *path, struct iso_err *err);
 /* Nats per token as bits per byte; NaN when the data does not know its bytes. */
 double iso_bits_per_byte(double nats, const struct iso_dataset_split *split);
 

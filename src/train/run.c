@@ -24,7 +24,7 @@ struct job {
     const struct iso_train_options *o;
     struct iso_arena arena;
     struct iso_dataset data;
-    struct iso_run run;
+    struct iso_plan_run run;
     struct iso_trainer *trainer;
     struct iso_metrics metrics;
     struct iso_row_source train, val;
@@ -143,8 +143,10 @@ static enum iso_status finished(struct job *j, bool *done)
         return iso_fail_in(j->err, st, "%s is damaged; remove it to go on from the last state",
                            path);
     if (iso_str_eq(iso_json_string(v, "status", ""), "diverged"))
-        return iso_fail(j->err, ISO_DIVERGED, "%s: this run diverged before; remove the directory "
-                        "to try again", j->o->out);
+        return iso_fail(j->err, ISO_DIVERGED,
+                        "%s: this run diverged before; remove the directory "
+                        "to try again",
+                        j->o->out);
     iso_log_info("%s: already done, validation loss %.4f", j->o->out,
                  iso_json_number(v, "loss", NAN));
     return ISO_OK;
@@ -196,9 +198,8 @@ static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
                         j->run.id, (double)least * 1e-9, spec.workers, limit * 1e-9,
                         j->o->memory > 0 ? "allowed" : "available");
     iso_log_info("run %s: %s, memory %.2f GB, %d threads, %zu sequences at once, kernels %s",
-                 j->run.id, j->run.arch.loop->name,
-                 (double)iso_trainer_bytes(&spec, kern) * 1e-9, spec.workers, spec.micro,
-                 kern->name);
+                 j->run.id, j->run.arch.loop->name, (double)iso_trainer_bytes(&spec, kern) * 1e-9,
+                 spec.workers, spec.micro, kern->name);
     j->trainer = iso_trainer_new(&spec, kern, (uint64_t)j->run.seed);
     return ISO_OK;
 }

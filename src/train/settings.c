@@ -7,9 +7,9 @@
 #include <math.h>
 
 /* The keys of a grid that mean the same for one run. */
-static const char *const shared[] = {"data",    "loop", "bptt",  "depth",        "prelude", "coda",
-                                     "head",    "seq_len", "vocab", "batch_tokens", "rates",
-                                     "transfer"};
+static const char *const shared[] = {"data",    "loop",         "bptt",  "depth",
+                                     "prelude", "coda",         "head",  "seq_len",
+                                     "vocab",   "batch_tokens", "rates", "transfer"};
 
 #define FIELD(type, field)                                                                         \
     .name = #field, .offset = offsetof(struct iso_train_settings, field), .kind = type
@@ -69,7 +69,7 @@ enum iso_status iso_train_read(struct iso_train_settings *s, struct iso_arena *a
 enum iso_status iso_train_from_grid(struct iso_train_settings *s, struct iso_arena *arena,
                                     const char *path, const char *id, struct iso_err *err)
 {
-    struct iso_run *runs;
+    struct iso_plan_run *runs;
     size_t n = 0;
     iso_train_defaults(s);
     enum iso_status st = iso_grid_read(&s->grid, arena, path, err);
@@ -87,8 +87,8 @@ enum iso_status iso_train_from_grid(struct iso_train_settings *s, struct iso_are
         s->budget = runs[i].budget;
         return ISO_OK;
     }
-    return iso_fail(err, ISO_BAD_INPUT,
-                    "%s has no run %s; isodepth plan %s lists its %zu runs", path, id, path, n);
+    return iso_fail(err, ISO_BAD_INPUT, "%s has no run %s; isodepth plan %s lists its %zu runs",
+                    path, id, path, n);
 }
 
 enum iso_status iso_train_set(struct iso_train_settings *s, struct iso_arena *arena,
@@ -133,8 +133,8 @@ static double budget_of(const struct iso_train_settings *s, const struct iso_arc
     return s->budget > 0 ? s->budget : steps * batch * iso_arch_account(a).flops;
 }
 
-static enum iso_status plan(struct iso_train_settings *s, struct iso_run *run, const char **key,
-                            struct iso_err *err)
+static enum iso_status plan(struct iso_train_settings *s, struct iso_plan_run *run,
+                            const char **key, struct iso_err *err)
 {
     struct iso_arch arch;
     double width = (double)s->d_model;
@@ -150,7 +150,7 @@ static enum iso_status plan(struct iso_train_settings *s, struct iso_run *run, c
     return ISO_OK;
 }
 
-enum iso_status iso_train_resolve(struct iso_train_settings *s, struct iso_run *run,
+enum iso_status iso_train_resolve(struct iso_train_settings *s, struct iso_plan_run *run,
                                   const struct iso_dataset *data, const char *path,
                                   struct iso_err *err)
 {

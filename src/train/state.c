@@ -201,8 +201,8 @@ static enum iso_status load_pair(struct iso_trainer *t, const char *dir, double 
     return st;
 }
 
-enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds,
-                               bool *found, struct iso_err *err)
+enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds, bool *found,
+                               struct iso_err *err)
 {
     struct iso_str latest = {0}, name = {0}, state = {0};
     iso_str_printf(&latest, "%s/latest", dir);
@@ -211,8 +211,10 @@ enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *s
     if (*found && (st = iso_file_read(&name, latest.text, err)) == ISO_OK) {
         iso_str_printf(&state, "%s/%s", dir, iso_str_text(&name));
         if (!iso_str_starts(iso_str_text(&name), PREFIX) || strchr(name.text, '/'))
-            st = iso_fail(err, ISO_BAD_INPUT, "%s: names no checkpoint; remove the file to start "
-                          "again from step 0", latest.text);
+            st = iso_fail(err, ISO_BAD_INPUT,
+                          "%s: names no checkpoint; remove the file to start "
+                          "again from step 0",
+                          latest.text);
         else
             st = load_pair(t, state.text, seconds, err);
     }

@@ -16,8 +16,8 @@
 enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir, double seconds,
                                const struct iso_meta *meta, size_t n_meta, struct iso_err *err);
 /* Loads the latest state, if there is one (*found), into the trainer. */
-enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds,
-                               bool *found, struct iso_err *err);
+enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds, bool *found,
+                               struct iso_err *err);
 /* At the end of a run: DIR/model.safetensors and DIR/optimiser.safetensors. */
 enum iso_status iso_state_finish(const struct iso_trainer *t, const char *dir, double seconds,
                                  const struct iso_meta *meta, size_t n_meta, struct iso_err *err);

@@ -105,8 +105,7 @@ static void train_share(void *ctx, int w)
         n = end - i < (int64_t)t->spec.micro ? end - i : (int64_t)t->spec.micro;
         if (load(r, w, t->step * batch + i, (size_t)n) != ISO_OK)
             return;
-        t->each[w].loss +=
-            iso_pass_train(t->pass[w], t->rows[w], (size_t)n, T, scale, t->grad[w]);
+        t->each[w].loss += iso_pass_train(t->pass[w], t->rows[w], (size_t)n, T, scale, t->grad[w]);
     }
 }
 

@@ -1,6 +1,7 @@
 /* golden: logits, losses, gradients, optimiser steps and depths against PyTorch. */
 #include "golden.h"
 
+#include "model/generate.h"
 #include "model/safetensors.h"
 #include "optim/optim.h"
 
@@ -147,6 +148,20 @@ static void test_training(void **state)
     assert_int_equal(golden_walk(GOLDEN "train.txt", check_training), 12);
 }
 
+/* Token by token with the cache, against whole forward passes in PyTorch. */
+static void check_greedy(const struct golden_case *c, struct iso_model *m, int r)
+{
+    struct iso_decoder *d = iso_decoder_new(m, c->n_prompt + c->n_greedy, r, 0);
+    iso_decoder_feed(d, c->prompt, c->n_prompt);
+    for (size_t i = 0; i < c->n_greedy; i++) {
+        int32_t token = iso_decoder_draw(d, 0, 0, NULL);
+        if (token != c->greedy[i])
+            fail_msg("%s: token %zu is %d, not %d", c->name, i, token, c->greedy[i]);
+        iso_decoder_feed(d, &token, 1);
+    }
+    iso_decoder_free(d);
+}
+
 /* A model made for r_trained iterations, run at another number. */
 static void check_depth(struct golden_case *c)
 {
@@ -154,6 +169,7 @@ static void check_depth(struct golden_case *c)
     c->arch.r = c->arch.bptt = (int64_t)c->r_trained;
     struct iso_model *m = golden_model(c, kern);
     check_forward(c, m, r);
+    check_greedy(c, m, r);
     iso_model_free(m);
 }
 

@@ -1,0 +1,27 @@
+/* Generation, one token after the other, with a cache of keys and values. */
+#ifndef ISO_MODEL_GENERATE_H
+#define ISO_MODEL_GENERATE_H
+
+#include "model/pass.h"
+
+#include "base/rng.h"
+
+struct iso_decoder {
+    struct iso_model *m;
+    struct iso_pass *pass;
+    struct iso_kv kv;
+    float *logits; /* [V], of what follows the last token fed */
+    size_t *order; /* scratch of the sampler */
+};
+
+/* Room for `longest` positions at r iterations, of which the last `budget` are kept (0: all). */
+struct iso_decoder *iso_decoder_new(struct iso_model *m, size_t longest, int r, int budget);
+void iso_decoder_free(struct iso_decoder *d);
+
+void iso_decoder_feed(struct iso_decoder *d, const int32_t *token, size_t n);
+/* A token from the logits: at temperature 0 the most likely one, else a draw from the softmax
+ * over the top_k most likely (0: all). */
+int32_t iso_decoder_draw(struct iso_decoder *d, double temperature, size_t top_k,
+                         struct iso_rng *rng);
+
+#endif

@@ -1,0 +1,28 @@
+/* Scoring: the loss of every token of given sequences, on several threads.
+ *
+ * Sequences may have any length up to `longest`, also beyond the trained one: the rotary tables
+ * go on.  Neighbours of equal length run together, so sort by length when order is free. */
+#ifndef ISO_MODEL_SCORE_H
+#define ISO_MODEL_SCORE_H
+
+#include "model/pass.h"
+
+struct iso_sequence {
+    const int32_t *token; /* [n] */
+    size_t n;             /* at least 2 */
+    float *loss;          /* [n-1] out: nats of token[i+1] after token[0..i] */
+    unsigned char *hit;   /* [n-1] out, may be NULL: whether it is the most likely one */
+};
+
+struct iso_scorer;
+
+/* r iterations; needs loop->any_depth when r is not the trained one (iso_depth_check). */
+struct iso_scorer *iso_scorer_new(struct iso_model *m, size_t longest, int r, int threads);
+void iso_scorer_free(struct iso_scorer *s);
+void iso_scorer_run(struct iso_scorer *s, const struct iso_sequence *seq, size_t n);
+
+/* Whether a model can run at r iterations (0 stands for the trained number); sets *depth. */
+enum iso_status iso_depth_check(int *depth, const struct iso_arch *a, int64_t r,
+                                struct iso_err *err);
+
+#endif
