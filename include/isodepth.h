@@ -1,10 +1,74 @@
-/* isodepth: how much is one recurrence of a looped language model worth?
+/* libisodepth: how much is one recurrence of a looped language model worth?
  *
- * The public header of libisodepth.  The library returns statuses, never prints and never
- * exits. */
+ * The public header.  Link with -lisodepth -lnlopt -lyaml -lm -lpthread and what else
+ * `isodepth version --verbose` lists.  The library prints nothing and never exits.  Functions
+ * that can fail take a buffer for the message, which may be NULL; texts that they return are the
+ * caller's, to be freed with free().
+ *
+ *     struct isodepth_fit_options o;
+ *     isodepth_fit_defaults(&o);
+ *     struct isodepth_fit *fit = isodepth_fit_new(csv, strlen(csv), &o, message, sizeof message);
+ *     printf("phi = %.3f\n", isodepth_fit_value(fit, "phi"));
+ *     isodepth_fit_free(fit);
+ */
 #ifndef ISODEPTH_H
 #define ISODEPTH_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define ISODEPTH_VERSION "0.1.0"
+
+/* The version of the library that is linked, "major.minor.patch". */
+const char *isodepth_version(void);
+
+/* The runs that a grid file plans, as CSV text with the columns of `isodepth plan --csv`; NULL
+ * and a message when the file cannot be read or the design is impossible. */
+char *isodepth_plan_csv(const char *grid_path, char *message, size_t message_size);
+
+struct isodepth_fit_options {
+    const char *law;       /* "joint", "chinchilla", "parcae", "phi_per_r" or "offset_per_r" */
+    const char *injection; /* where injection parameters count: "once", "recurrent", "none" */
+    int starts;            /* random starts of each fit */
+    int resamples;         /* refits of each bootstrap; 0 leaves the intervals out */
+    uint64_t seed;         /* equal seeds give equal digits, whatever `threads` */
+    int threads;
+};
+
+/* The paper's protocol: joint law, injection once, 500 starts, 200 resamples, seed 1, and as
+ * many threads as there are cores. */
+void isodepth_fit_defaults(struct isodepth_fit_options *options);
+
+/* A finished fit; opaque. */
+struct isodepth_fit;
+
+/* Fits a law to a table of runs: CSV text with the columns budget, r, n_once, n_rec, n_inject,
+ * tokens, loss (see `isodepth help fit`).  NULL and a message when the table is wrong or too
+ * short.  The caller frees the fit. */
+struct isodepth_fit *isodepth_fit_new(const char *csv, size_t len,
+                                      const struct isodepth_fit_options *options, char *message,
+                                      size_t message_size);
+
+/* One number by name: phi, phi_low, phi_high (95 % bootstrap over cells), A, alpha, B, beta, E,
+ * r2, huber_sum, n_runs.  NaN for a name that it does not have. */
+double isodepth_fit_value(const struct isodepth_fit *fit, const char *name);
+
+/* The loss in nats that the law gives a model: parameters used once (with the injection counted
+ * as the fit counts it), parameters used r times, recurrences, training tokens. */
+double isodepth_fit_predict(const struct isodepth_fit *fit, double n_once, double n_rec, double r,
+                            double tokens);
+
+/* Everything in full precision, as `isodepth fit --json` prints it. */
+char *isodepth_fit_json(const struct isodepth_fit *fit);
+
+void isodepth_fit_free(struct isodepth_fit *fit);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
