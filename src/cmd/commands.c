@@ -15,6 +15,8 @@ const struct iso_cmd *const iso_commands[] = {
     &iso_cmd_data,
     /* Train */
     &iso_cmd_train,
+    &iso_cmd_loss,
+    &iso_cmd_generate,
     &iso_cmd_init,
     &iso_cmd_inspect,
     /* About */

@@ -72,7 +72,8 @@ static void micro_rows(float *c, size_t ldc, struct lhs a, const float *panel, s
         break;
     switch (rows) {
         MICRO(1)
-        MICRO(2) MICRO(3) MICRO(4) MICRO(5) MICRO(6)
+        MICRO(2)
+        MICRO(3) MICRO(4) MICRO(5) MICRO(6)
 #if V_WIDE
             MICRO(7) MICRO(8) MICRO(9) MICRO(10) MICRO(11) MICRO(12) MICRO(13) MICRO(14)
 #endif

@@ -104,23 +104,27 @@ static const char *in_dir(struct job *j, const char *name)
     return iso_arena_printf(&j->arena, "%s/%s", j->o->out, name);
 }
 
-/* Writes config.yaml, or checks that the one which is there says the same. */
+/* Writes config.yaml.  Its first line is the identity of the run: what decides every number that
+ * it computes.  A directory with another first line is another run's. */
 static enum iso_status settle_config(struct job *j)
 {
     const char *path = in_dir(j, "config.yaml");
     struct iso_str text = {0}, old = {0};
     enum iso_status st = ISO_OK;
-    iso_str_printf(&text, "# isodepth run %s, data %s\n", j->run.id, j->data.checksum);
+    iso_str_printf(&text, "# isodepth run %s, data %s, data_seed %" PRId64 "\n", j->run.id,
+                   j->data.checksum, j->s->data_seed);
+    size_t first = text.len;
+    j->config_hash = iso_xxh64(text.text, first, 0);
     iso_train_write(&text, j->s, &j->arena);
-    j->config_hash = iso_xxh64(text.text, text.len, 0);
-    if (!iso_file_exists(path))
-        st = iso_file_write(path, text.text, text.len, j->err);
-    else if ((st = iso_file_read(&old, path, j->err)) == ISO_OK &&
-             !iso_str_eq(iso_str_text(&old), text.text))
+    if (iso_file_exists(path))
+        st = iso_file_read(&old, path, j->err);
+    if (st == ISO_OK && old.len > 0 && (old.len < first || memcmp(old.text, text.text, first) != 0))
         st = iso_fail(j->err, ISO_BAD_INPUT,
                       "%s: this directory holds a run with other settings or other data; choose "
                       "another --out, or the settings of %s",
                       j->o->out, path);
+    if (st == ISO_OK && !iso_str_eq(iso_str_text(&old), text.text))
+        st = iso_file_write(path, text.text, text.len, j->err);
     iso_str_release(&text);
     iso_str_release(&old);
     return st;

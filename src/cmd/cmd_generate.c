@@ -1,0 +1,193 @@
+/* isodepth generate: text from a checkpoint. */
+#include "cmd/cmd.h"
+
+#include "data/tokenizer.h"
+#include "model/checkpoint.h"
+#include "model/generate.h"
+#include "model/score.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct generate_args {
+    const char *checkpoint, *tokenizer, *prompt, *ids;
+    int64_t tokens, top_k, seed, recur, kv_budget;
+    double temperature;
+};
+
+static const struct generate_args defaults = {
+    .tokenizer = "bytes", .tokens = 64, .temperature = 0.8, .seed = 1};
+
+static const struct iso_opt options[] = {
+    {"checkpoint", 'c', ISO_OPT_STRING, offsetof(struct generate_args, checkpoint), "FILE",
+     "a .safetensors file, or a run's directory", 0, 0},
+    {"prompt", 'p', ISO_OPT_STRING, offsetof(struct generate_args, prompt), "TEXT",
+     "what to go on from; a BOS is put in front", 0, 0},
+    {"ids", 0, ISO_OPT_STRING, offsetof(struct generate_args, ids), "N,N,...",
+     "the prompt as token ids, and ids out; needs no tokenizer", 0, 0},
+    {"tokenizer", 0, ISO_OPT_STRING, offsetof(struct generate_args, tokenizer), "NAME",
+     "bytes (default), or a SentencePiece .model file", 0, 0},
+    {"tokens", 'n', ISO_OPT_INT, offsetof(struct generate_args, tokens), "N",
+     "tokens to generate (default 64)", 1, 1e6},
+    {"temperature", 0, ISO_OPT_NUMBER, offsetof(struct generate_args, temperature), "X",
+     "0: always the most likely token (default 0.8)", 0, 100},
+    {"top-k", 0, ISO_OPT_INT, offsetof(struct generate_args, top_k), "K",
+     "draw from the K most likely tokens only", 1, 1e9},
+    {"seed", 's', ISO_OPT_INT, offsetof(struct generate_args, seed), "N", "of the draws", 0, 1e15},
+    {"recur", 'r', ISO_OPT_INT, offsetof(struct generate_args, recur), "R",
+     "run the loop R times instead of as trained", 1, 1e4},
+    {"kv-budget", 0, ISO_OPT_INT, offsetof(struct generate_args, kv_budget), "K",
+     "keep keys and values of the last K recurrences only (default: all)", 1, 1e4},
+    {0},
+};
+
+/* Longest text, as a multiple of the trained length, that rotary positions are extended to. */
+enum { STRETCH = 10 };
+
+static enum iso_status parse_ids(struct iso_tokens *out, const char *text, int64_t vocab,
+                                 struct iso_err *err)
+{
+    char *copy = strdup(text), *save = NULL;
+    enum iso_status st = ISO_OK;
+    for (char *w = strtok_r(copy, ", ", &save); w && st == ISO_OK;
+         w = strtok_r(NULL, ", ", &save)) {
+        int64_t id;
+        if (!iso_parse_int(w, &id) || id < 0 || id >= vocab)
+            st = iso_fail(err, ISO_USAGE, "--ids: \"%s\" is no token id below %lld", w,
+                          (long long)vocab);
+        else
+            iso_tokens_put(out, (uint32_t)id);
+    }
+    free(copy);
+    return st;
+}
+
+static enum iso_status encode(struct iso_tokens *out, const struct iso_tokenizer *t,
+                              const char *text, int64_t vocab, struct iso_err *err)
+{
+    if (t->vocab != vocab)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "the tokenizer has %lld tokens, the model %lld; give the --tokenizer that "
+                        "its data was packed with",
+                        (long long)t->vocab, (long long)vocab);
+    struct iso_encoder e;
+    if (t->bos >= 0)
+        iso_tokens_put(out, (uint32_t)t->bos);
+    iso_encoder_init(&e, t);
+    enum iso_status st = iso_encoder_encode(&e, out, text, strlen(text), err);
+    iso_encoder_release(&e);
+    return st;
+}
+
+static enum iso_status check_length(const struct generate_args *a, const struct iso_tokens *prompt,
+                                    const struct iso_arch *arch, struct iso_err *err)
+{
+    int64_t longest = STRETCH * arch->seq_len;
+    if (prompt->n == 0)
+        return iso_fail(err, ISO_USAGE, "the prompt is empty");
+    if ((int64_t)prompt->n + a->tokens > longest)
+        return iso_fail(err, ISO_USAGE,
+                        "prompt and text would have %lld tokens; at most %lld (%d times the "
+                        "trained length) are possible",
+                        (long long)prompt->n + (long long)a->tokens, (long long)longest, STRETCH);
+    return ISO_OK;
+}
+
+/* Prints each token as it is drawn: as an id, or as text.  A token can be a part of a
+ * character, so text goes out whenever all of it so far is valid. */
+static enum iso_status print_token(struct iso_tokens *all, size_t *shown,
+                                   const struct iso_tokenizer *t, struct iso_err *err)
+{
+    if (!t) {
+        printf("%s%u", *shown ? "," : "", all->at[*shown]);
+        ++*shown;
+        return ISO_OK;
+    }
+    struct iso_str text = {0};
+    enum iso_status st = iso_tokenizer_decode(t, &text, (const int32_t *)all->at, all->n, err);
+    size_t valid = iso_utf8_valid(iso_str_text(&text), text.len);
+    if (st == ISO_OK && valid > *shown) {
+        fwrite(text.text + *shown, 1, valid - *shown, stdout);
+        fflush(stdout);
+        *shown = valid;
+    }
+    iso_str_release(&text);
+    return st;
+}
+
+static enum iso_status generate(const struct generate_args *a, struct iso_model *m, int depth,
+                                const struct iso_tokens *prompt, const struct iso_tokenizer *t,
+                                struct iso_err *err)
+{
+    size_t longest = prompt->n + (size_t)a->tokens, shown = 0;
+    struct iso_decoder *d = iso_decoder_new(m, longest, depth, (int)a->kv_budget);
+    struct iso_rng rng = {(uint64_t)a->seed, iso_rng_stream("generate", 0), 0};
+    struct iso_tokens all = {0};
+    enum iso_status st = ISO_OK;
+    iso_decoder_feed(d, (const int32_t *)prompt->at, prompt->n);
+    for (int64_t i = 0; st == ISO_OK && i < a->tokens; i++) {
+        int32_t token = iso_decoder_draw(d, a->temperature, (size_t)a->top_k, &rng);
+        iso_tokens_put(&all, (uint32_t)token);
+        st = print_token(&all, &shown, t, err);
+        if (i + 1 < a->tokens)
+            iso_decoder_feed(d, &token, 1);
+    }
+    putchar('\n');
+    iso_tokens_release(&all);
+    iso_decoder_free(d);
+    return st;
+}
+
+static enum iso_status with_model(const struct generate_args *a, struct iso_model *m,
+                                  struct iso_err *err)
+{
+    struct iso_tokens prompt = {0};
+    struct iso_tokenizer t = {0};
+    int depth;
+    enum iso_status st = iso_depth_check(&depth, &m->arch, a->recur, err);
+    if (st == ISO_OK && a->ids) {
+        st = parse_ids(&prompt, a->ids, m->arch.vocab, err);
+    } else if (st == ISO_OK && (st = iso_tokenizer_open(&t, a->tokenizer, err)) == ISO_OK) {
+        st = encode(&prompt, &t, a->prompt, m->arch.vocab, err);
+    }
+    if (st == ISO_OK)
+        st = check_length(a, &prompt, &m->arch, err);
+    if (st == ISO_OK)
+        st = generate(a, m, depth, &prompt, a->ids ? NULL : &t, err);
+    if (t.kind)
+        iso_tokenizer_close(&t);
+    iso_tokens_release(&prompt);
+    return st;
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct generate_args *a = args;
+    const char *why = NULL;
+    (void)ops;
+    if (!a->checkpoint || !a->prompt == !a->ids)
+        return iso_fail(err, ISO_USAGE, "give --checkpoint FILE and one of --prompt and --ids");
+    const struct iso_kern *kern = iso_kern_best(&why);
+    if (!kern)
+        return iso_fail(err, ISO_MISSING, "%s", why);
+    struct iso_model *m;
+    enum iso_status st = iso_model_load(&m, NULL, a->checkpoint, kern, false, err);
+    if (st == ISO_OK)
+        st = with_model(a, m, err);
+    iso_model_free(m);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_generate = {
+    .name = "generate",
+    .operands = "",
+    .summary = "sample text from a checkpoint",
+    .details = "With --kv-budget K the cache keeps, of every earlier position, the last K "
+               "recurrences; iteration i then reads the keys and values of iteration i mod K.",
+    .group = "Train",
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct generate_args),
+    .run = run,
+};

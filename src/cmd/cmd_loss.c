@@ -1,0 +1,235 @@
+/* isodepth loss: how well a checkpoint predicts packed rows. */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/parallel.h"
+#include "data/loader.h"
+#include "model/checkpoint.h"
+#include "model/score.h"
+#include "train/record.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct loss_args {
+    const char *checkpoint, *data, *tokens;
+    int64_t recur, row_len, rows, threads;
+    bool per_token, json, train;
+};
+
+static const struct iso_opt options[] = {
+    {"checkpoint", 'c', ISO_OPT_STRING, offsetof(struct loss_args, checkpoint), "FILE",
+     "a .safetensors file, or a run's directory", 0, 0},
+    {"data", 'd', ISO_OPT_STRING, offsetof(struct loss_args, data), "DIR",
+     "packed data; its validation rows are scored", 0, 0},
+    {"train", 0, ISO_OPT_FLAG, offsetof(struct loss_args, train), NULL,
+     "score the training rows instead", 0, 0},
+    {"tokens", 0, ISO_OPT_STRING, offsetof(struct loss_args, tokens), "FILE",
+     "score a raw file of uint16 tokens, little-endian, row after row", 0, 0},
+    {"row-len", 0, ISO_OPT_INT, offsetof(struct loss_args, row_len), "N",
+     "tokens in a row of --tokens (default: the trained length + 1)", 2, 1 << 24},
+    {"rows", 0, ISO_OPT_INT, offsetof(struct loss_args, rows), "N", "score only the first N rows",
+     1, 1e15},
+    {"recur", 'r', ISO_OPT_INT, offsetof(struct loss_args, recur), "R",
+     "run the loop R times instead of as trained", 1, 1e4},
+    {"per-token", 0, ISO_OPT_FLAG, offsetof(struct loss_args, per_token), NULL,
+     "print every token's loss as CSV", 0, 0},
+    {"threads", 't', ISO_OPT_INT, offsetof(struct loss_args, threads), "N",
+     "threads (default: all cores)", 1, 4096},
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct loss_args, json), NULL, "print JSON", 0, 0},
+    {0},
+};
+
+/* Rows to score, from either source. */
+struct rows {
+    struct iso_dataset data;
+    struct iso_map map; /* of --tokens */
+    enum iso_split split;
+    int64_t n;
+    size_t width; /* tokens in a row */
+};
+
+static enum iso_status open_tokens(struct rows *r, const struct loss_args *a,
+                                   const struct iso_arch *arch, struct iso_err *err)
+{
+    r->width = (size_t)(a->row_len > 0 ? a->row_len : arch->seq_len + 1);
+    enum iso_status st = iso_map_open(&r->map, a->tokens, err);
+    if (st != ISO_OK)
+        return st;
+    r->n = (int64_t)(r->map.len / 2 / r->width);
+    if (r->map.len == 0 || r->map.len % (2 * r->width) != 0)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: %zu bytes are not whole rows of %zu uint16 tokens; see --row-len",
+                        a->tokens, r->map.len, r->width);
+    return ISO_OK;
+}
+
+static enum iso_status open_rows(struct rows *r, const struct loss_args *a,
+                                 const struct iso_arch *arch, struct iso_err *err)
+{
+    enum iso_status st;
+    if (a->tokens) {
+        st = open_tokens(r, a, arch, err);
+    } else {
+        st = iso_dataset_open(&r->data, a->data, err);
+        r->split = a->train ? ISO_SPLIT_TRAIN : ISO_SPLIT_VAL;
+        r->n = r->data.split[r->split].rows;
+        r->width = (size_t)r->data.T + 1;
+        if (st == ISO_OK && r->data.vocab != arch->vocab)
+            st = iso_fail(err, ISO_BAD_INPUT,
+                          "%s: its vocabulary has %" PRId64 " tokens, the model's %" PRId64
+                          "; they were made with different tokenizers",
+                          a->data, r->data.vocab, arch->vocab);
+    }
+    if (st == ISO_OK && a->rows > 0 && a->rows < r->n)
+        r->n = a->rows;
+    if (st == ISO_OK && r->n == 0)
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: no rows to score", a->tokens ? a->tokens : a->data);
+    return st;
+}
+
+static enum iso_status read_row(struct rows *r, int32_t *out, int64_t i, const struct loss_args *a,
+                                const struct iso_arch *arch, struct iso_err *err)
+{
+    if (!a->tokens)
+        return iso_dataset_row(&r->data, out, r->split, i, err);
+    const unsigned char *b = (const unsigned char *)r->map.bytes + 2 * r->width * (size_t)i;
+    for (size_t k = 0; k < r->width; k++) {
+        out[k] = b[2 * k] | b[2 * k + 1] << 8;
+        if (out[k] >= arch->vocab)
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s: row %" PRId64 ", token %zu is %d, but the vocabulary has %" PRId64,
+                            a->tokens, i, k, out[k], arch->vocab);
+    }
+    return ISO_OK;
+}
+
+static void print_tokens(const struct iso_sequence *s, int64_t row)
+{
+    for (size_t k = 0; k + 1 < s->n; k++)
+        printf("%" PRId64 ",%zu,%d,%.7g,%d\n", row, k + 1, s->token[k + 1], (double)s->loss[k],
+               s->hit[k]);
+}
+
+enum { AT_ONCE = 64 };
+
+struct sums {
+    double loss, hits, tokens;
+};
+
+/* Scores all rows, a group of them at a time. */
+static enum iso_status score_all(struct sums *sum, struct rows *r, struct iso_scorer *scorer,
+                                 const struct loss_args *a, const struct iso_arch *arch,
+                                 struct iso_err *err)
+{
+    struct iso_sequence seq[AT_ONCE];
+    int32_t *token = ISO_NEW_N(int32_t, AT_ONCE * r->width);
+    float *loss = ISO_NEW_N(float, AT_ONCE * r->width);
+    unsigned char *hit = ISO_NEW_N(unsigned char, AT_ONCE * r->width);
+    enum iso_status st = ISO_OK;
+    for (int64_t first = 0; st == ISO_OK && first < r->n; first += AT_ONCE) {
+        size_t n = (size_t)(r->n - first < AT_ONCE ? r->n - first : AT_ONCE), w = r->width;
+        for (size_t i = 0; st == ISO_OK && i < n; i++) {
+            seq[i] = (struct iso_sequence){token + i * w, w, loss + i * w, hit + i * w};
+            st = read_row(r, token + i * w, first + (int64_t)i, a, arch, err);
+        }
+        if (st != ISO_OK)
+            break;
+        iso_scorer_run(scorer, seq, n);
+        for (size_t i = 0; i < n; i++) {
+            for (size_t k = 0; k + 1 < w; k++) {
+                sum->loss += (double)seq[i].loss[k];
+                sum->hits += seq[i].hit[k];
+            }
+            if (a->per_token)
+                print_tokens(&seq[i], first + (int64_t)i);
+        }
+        sum->tokens += (double)(n * (w - 1));
+    }
+    free(token);
+    free(loss);
+    free(hit);
+    return st;
+}
+
+static void report(const struct loss_args *a, const struct rows *r, const struct sums *sum,
+                   int depth)
+{
+    double nats = sum->loss / sum->tokens, accuracy = sum->hits / sum->tokens;
+    double bits = a->tokens ? NAN : iso_bits_per_byte(nats, &r->data.split[r->split]);
+    if (a->json) {
+        struct iso_str s = {0};
+        struct iso_json_out w = {&s, 0, 0, false};
+        iso_json_begin(&w, NULL, '{');
+        iso_json_put_number(&w, "loss", nats);
+        iso_json_put_number(&w, "bits_per_byte", bits);
+        iso_json_put_number(&w, "accuracy", accuracy);
+        iso_json_put_number(&w, "tokens", sum->tokens);
+        iso_json_put_int(&w, "r", depth);
+        iso_json_end(&w, '}');
+        puts(iso_str_text(&s));
+        iso_str_release(&s);
+        return;
+    }
+    printf("loss %.6f nats per token over %.0f tokens, accuracy %.4f, r = %d\n", nats, sum->tokens,
+           accuracy, depth);
+    if (!isnan(bits))
+        printf("bits per byte %.6f\n", bits);
+}
+
+static enum iso_status score(const struct loss_args *a, struct iso_model *m, struct iso_err *err)
+{
+    struct rows r = {0};
+    struct sums sum = {0};
+    int depth, threads = a->threads > 0 ? (int)a->threads : iso_cpu_count();
+    enum iso_status st = iso_depth_check(&depth, &m->arch, a->recur, err);
+    if (st == ISO_OK)
+        st = open_rows(&r, a, &m->arch, err);
+    if (st == ISO_OK) {
+        struct iso_scorer *scorer = iso_scorer_new(m, r.width, depth, threads);
+        if (a->per_token)
+            puts("row,position,token,loss,hit");
+        st = score_all(&sum, &r, scorer, a, &m->arch, err);
+        iso_scorer_free(scorer);
+    }
+    if (st == ISO_OK && !a->per_token)
+        report(a, &r, &sum, depth);
+    if (r.map.bytes)
+        iso_map_close(&r.map);
+    if (r.data.dir)
+        iso_dataset_close(&r.data);
+    return st;
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct loss_args *a = args;
+    const char *why = NULL;
+    (void)ops;
+    if (!a->checkpoint || !a->data == !a->tokens)
+        return iso_fail(err, ISO_USAGE, "give --checkpoint FILE and one of --data and --tokens");
+    const struct iso_kern *kern = iso_kern_best(&why);
+    if (!kern)
+        return iso_fail(err, ISO_MISSING, "%s", why);
+    struct iso_model *m;
+    enum iso_status st = iso_model_load(&m, NULL, a->checkpoint, kern, false, err);
+    if (st == ISO_OK)
+        st = score(a, m, err);
+    iso_model_free(m);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_loss = {
+    .name = "loss",
+    .operands = "",
+    .summary = "validation loss of a checkpoint, at any depth",
+    .details = "Loss in nats per token, bits per byte (where the packed data knows its bytes) and "
+               "the share of tokens that were the most likely one.",
+    .group = "Train",
+    .opts = options,
+    .size = sizeof(struct loss_args),
+    .run = run,
+};
