@@ -44,7 +44,7 @@ static struct iso_parabola parabola_of(struct iso_arena *arena, const struct iso
     struct iso_parabola p = {.budget = run->budget, .r = run->r, .n_runs = n};
     const double centre = log(iso_run_params(&run[n / 2]));
     double *x = iso_arena_alloc(arena, 3 * n, sizeof *x), *y = iso_arena_alloc(arena, n, sizeof *y);
-    p.n_opt = p.d_opt = p.loss_opt = NAN;
+    p.n_opt = p.d_opt = p.loss_opt = p.gap = NAN;
     for (size_t i = 0; i < n; i++) {
         const double t = log(iso_run_params(&run[i])) - centre;
         x[3 * i] = 1;
@@ -179,22 +179,36 @@ static double exponent(const struct iso_frontier_point *p, size_t n, bool tokens
     return spread > 0 ? (sxy - sx * sy / m) / spread : NAN;
 }
 
-void iso_frontier_gaps(struct iso_derived *out, const struct iso_frontier_point *reference,
-                       size_t n_reference)
+/* The range of numbers that come one by one. */
+static void widen(double *low, double *high, double x)
 {
+    if (isnan(x))
+        return;
+    *low = isnan(*low) ? x : fmin(*low, x);
+    *high = isnan(*high) ? x : fmax(*high, x);
+}
+
+void iso_derived_gaps(struct iso_derived *out, const struct iso_derived *reference)
+{
+    for (size_t i = 0; i < out->n_frontier; i++)
+        for (size_t j = 0; j < reference->n_frontier; j++)
+            if (reference->frontier[j].r == 1 &&
+                reference->frontier[j].budget == out->frontier[i].budget)
+                out->frontier[i].gap = out->frontier[i].loss_opt - reference->frontier[j].loss_opt;
+    for (size_t i = 0; i < out->n_parabolas; i++)
+        for (size_t j = 0; j < reference->n_parabolas; j++)
+            if (reference->parabola[j].r == 1 &&
+                reference->parabola[j].budget == out->parabola[i].budget)
+                out->parabola[i].gap = out->parabola[i].loss_opt - reference->parabola[j].loss_opt;
     for (size_t k = 0; k < out->n_exponents; k++) {
         struct iso_frontier_exponent *e = &out->exponent[k];
-        e->gap_min = e->gap_max = NAN;
-        for (size_t i = 0; i < out->n_frontier; i++) {
-            struct iso_frontier_point *p = &out->frontier[i];
-            for (size_t j = 0; j < n_reference; j++)
-                if (p->r == e->r && reference[j].r == 1 && reference[j].budget == p->budget)
-                    p->gap = p->loss_opt - reference[j].loss_opt;
-            if (p->r == e->r && !isnan(p->gap)) {
-                e->gap_min = fmin(isnan(e->gap_min) ? p->gap : e->gap_min, p->gap);
-                e->gap_max = fmax(isnan(e->gap_max) ? p->gap : e->gap_max, p->gap);
-            }
-        }
+        e->gap_min = e->gap_max = e->optimum_gap_min = e->optimum_gap_max = NAN;
+        for (size_t i = 0; i < out->n_frontier; i++)
+            if (out->frontier[i].r == e->r)
+                widen(&e->gap_min, &e->gap_max, out->frontier[i].gap);
+        for (size_t i = 0; i < out->n_parabolas; i++)
+            if (out->parabola[i].r == e->r)
+                widen(&e->optimum_gap_min, &e->optimum_gap_max, out->parabola[i].gap);
     }
 }
 
@@ -245,7 +259,8 @@ void iso_derived_run(struct iso_derived *out, struct iso_arena *arena, const str
         out->stats[out->n_stats++] = stats_of(out, runs, r[i]);
         out->curve[out->n_curves++] = curve_of(arena, runs, r[i]);
     }
-    out->stats[out->n_stats++] = stats_of(out, runs, NAN);
+    if (n_r > 1)
+        out->stats[out->n_stats++] = stats_of(out, runs, NAN);
     out->parabola = iso_arena_alloc(arena, runs->n + 1, sizeof *out->parabola);
     for (size_t i = 0; i < runs->n;) {
         size_t end = i, k = 0;

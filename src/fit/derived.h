@@ -18,6 +18,7 @@ struct iso_parabola {
     bool inside;      /* the minimum lies between the smallest and the largest N */
     double c[3];
     double n_opt, d_opt, loss_opt; /* N*, D*, L* when has_minimum */
+    double gap; /* of loss_opt to that of r = 1 at this budget; NaN when there is none */
 };
 
 /* Per-token training FLOPs of one r as a function of unique parameters N:
@@ -43,8 +44,9 @@ struct iso_frontier_point {
 };
 struct iso_frontier_exponent {
     double r;
-    double n_exponent, d_exponent; /* N* ~ C^n, D* ~ C^d over the budgets of the table */
-    double gap_min, gap_max;
+    double n_exponent, d_exponent;           /* N* ~ C^n, D* ~ C^d over the budgets of the table */
+    double gap_min, gap_max;                 /* of the frontier to that of r = 1 */
+    double optimum_gap_min, optimum_gap_max; /* of the cells' parabolas, likewise */
 };
 
 struct iso_equivalent {
@@ -60,7 +62,7 @@ struct iso_derived {
     double *predicted, *residual, *n_eff; /* per run of the table; nats */
     size_t n_runs;
     size_t n_stats;
-    struct iso_residual_stats *stats; /* each r, then all */
+    struct iso_residual_stats *stats; /* each r, then (with several) all */
     size_t n_parabolas;
     struct iso_parabola *parabola;
     size_t n_curves;
@@ -77,9 +79,8 @@ struct iso_derived {
 void iso_derived_run(struct iso_derived *out, struct iso_arena *arena, const struct iso_runs *runs,
                      const struct iso_fit *fit);
 
-/* Fills in the gaps against r = 1 points of the same or of another fit. */
-void iso_frontier_gaps(struct iso_derived *out, const struct iso_frontier_point *reference,
-                       size_t n_reference);
+/* Fills in the gaps against the r = 1 points of `reference`, the same or another fit. */
+void iso_derived_gaps(struct iso_derived *out, const struct iso_derived *reference);
 /* One optimum of the frontier, for any budget (figures draw curves with it). */
 struct iso_frontier_point iso_frontier_at(const struct iso_fit *fit,
                                           const struct iso_flops_curve *curve, double budget);

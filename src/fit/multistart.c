@@ -15,9 +15,11 @@ struct job {
     uint64_t stream;
     struct iso_scratch *scratch;   /* one per thread */
     struct iso_solution *solution; /* one per start */
+    size_t *leader;                /* [starts] the first start that approached the same point */
+    size_t *todo;                  /* starts to finish */
 };
 
-static void run_start(void *ctx, size_t i, int worker)
+static void run_approach(void *ctx, size_t i, int worker)
 {
     const struct job *job = ctx;
     const struct iso_design *x = job->x;
@@ -25,7 +27,58 @@ static void run_start(void *ctx, size_t i, int worker)
     struct iso_rng rng = {job->options->seed, job->stream, i * ISO_MAX_PARAM};
     for (size_t p = 0; p < x->n_param; p++)
         s->param[p] = x->lower[p] + iso_rng_uniform(&rng) * (x->upper[p] - x->lower[p]);
-    job->solver->minimise(s, x, job->options->max_iterations, &job->scratch[worker]);
+    s->iterations = 0;
+    if (job->solver->approach)
+        job->solver->approach(s, x, job->options->max_iterations, &job->scratch[worker]);
+}
+
+static void run_finish(void *ctx, size_t i, int worker)
+{
+    const struct job *job = ctx;
+    job->solver->finish(&job->solution[job->todo[i]], job->x, job->options->max_iterations,
+                        &job->scratch[worker]);
+}
+
+/* Whether two points differ by less than `part` of the box in every parameter. */
+static bool same_place(const struct iso_solution *a, const struct iso_solution *b,
+                       const struct iso_design *x, double part)
+{
+    for (size_t p = 0; p < x->n_param; p++)
+        if (fabs(a->param[p] - b->param[p]) > part * (x->upper[p] - x->lower[p]))
+            return false;
+    return true;
+}
+
+/* Fills leader and todo; gives the number of starts to finish. */
+static size_t find_leaders(struct job *job, size_t n)
+{
+    size_t n_todo = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct iso_solution *s = &job->solution[i];
+        size_t k = job->solver->approach ? 0 : n_todo;
+        while (k < n_todo &&
+               !(same_place(s, &job->solution[job->todo[k]], job->x, 1e-3) &&
+                 fabs(s->value - job->solution[job->todo[k]].value) <= 1e-4 * s->value))
+            k++;
+        if (k == n_todo)
+            job->todo[n_todo++] = i;
+        job->leader[i] = job->todo[k];
+    }
+    return n_todo;
+}
+
+/* Every start to the bottom of its valley. */
+static void run_all(struct job *job, size_t n, int threads)
+{
+    iso_parallel_for(n, threads, run_approach, job);
+    iso_parallel_for(find_leaders(job, n), threads, run_finish, job);
+    for (size_t i = 0; i < n; i++) {
+        const int own = job->solution[i].iterations;
+        if (job->leader[i] == i)
+            continue;
+        job->solution[i] = job->solution[job->leader[i]];
+        job->solution[i].iterations = own;
+    }
 }
 
 /* The lowest value, of the first start that reached it. */
@@ -38,15 +91,6 @@ static size_t find_best(const struct iso_solution *s, size_t n)
     return best;
 }
 
-static bool same_place(const struct iso_solution *a, const struct iso_solution *b,
-                       const struct iso_design *x)
-{
-    for (size_t p = 0; p < x->n_param; p++)
-        if (fabs(a->param[p] - b->param[p]) > 1e-2 * (x->upper[p] - x->lower[p]))
-            return false;
-    return true;
-}
-
 /* Minima that are about as good as the best but lie elsewhere, best first. */
 static void find_rivals(struct iso_multistart *out, const struct iso_design *x,
                         const struct iso_solution *s, size_t n)
@@ -54,10 +98,10 @@ static void find_rivals(struct iso_multistart *out, const struct iso_design *x,
     const struct iso_solution *place[ISO_MAX_RIVALS];
     const double scale = x->delta * x->delta;
     for (size_t i = 0; i < n; i++) {
-        if (s[i].value > 1.01 * out->best.value || same_place(&s[i], &out->best, x))
+        if (s[i].value > 1.01 * out->best.value || same_place(&s[i], &out->best, x, 1e-2))
             continue;
         size_t k = 0;
-        while (k < out->n_rivals && !same_place(&s[i], place[k], x))
+        while (k < out->n_rivals && !same_place(&s[i], place[k], x, 1e-2))
             k++;
         if (k == ISO_MAX_RIVALS)
             continue;
@@ -92,7 +136,9 @@ void iso_multistart_run(struct iso_multistart *out, const struct iso_design *x,
     job.scratch = ISO_NEW_N(struct iso_scratch, (size_t)threads);
     for (int t = 0; t < threads; t++)
         iso_scratch_init(&job.scratch[t], x->n);
-    iso_parallel_for(n, threads, run_start, &job);
+    job.leader = ISO_NEW_N(size_t, n);
+    job.todo = ISO_NEW_N(size_t, n);
+    run_all(&job, n, threads);
 
     *out = (struct iso_multistart){.best = job.solution[find_best(job.solution, n)]};
     const double tie = 1e-6 * out->best.value + 1e-9;
@@ -105,5 +151,7 @@ void iso_multistart_run(struct iso_multistart *out, const struct iso_design *x,
     for (int t = 0; t < threads; t++)
         iso_scratch_release(&job.scratch[t]);
     free(job.scratch);
+    free(job.leader);
+    free(job.todo);
     free(job.solution);
 }

@@ -45,7 +45,7 @@ void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
 
 /* Memory that evaluations need; one per thread. */
 struct iso_scratch {
-    double *ln_n, *d1, *d2; /* [n] of the largest design */
+    double *ln_n, *d1, *d2, *t_n, *t_d, *ln_s; /* [n] of the largest design */
     double *memory;
 };
 void iso_scratch_init(struct iso_scratch *s, size_t n);

@@ -10,11 +10,14 @@ struct iso_solution {
     int iterations;
 };
 
+/* Both go downhill from s->param, staying in the box.  A solver with two stages names the first
+ * one too: starts that end the approach at the same point are finished once. */
 struct iso_solver {
     const char *name, *summary;
-    /* Goes downhill from s->param, staying in the box. */
-    void (*minimise)(struct iso_solution *s, const struct iso_design *x, int max_iterations,
-                     struct iso_scratch *scratch);
+    void (*approach)(struct iso_solution *s, const struct iso_design *x, int max_iterations,
+                     struct iso_scratch *scratch); /* may be NULL */
+    void (*finish)(struct iso_solution *s, const struct iso_design *x, int max_iterations,
+                   struct iso_scratch *scratch);
 };
 
 extern const struct iso_solver iso_solver_newton, iso_solver_lbfgs;

@@ -44,8 +44,8 @@ static double evaluate(unsigned n, const double *unit, double *slope, void *data
     return value;
 }
 
-static void minimise(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
-                     struct iso_scratch *scratch)
+static void finish(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
+                   struct iso_scratch *scratch)
 {
     struct problem problem = {.x = x, .scratch = scratch, .best = INFINITY};
     double unit[ISO_MAX_PARAM];
@@ -63,12 +63,12 @@ static void minimise(struct iso_solution *sol, const struct iso_design *x, int m
     (void)nlopt_optimize(opt, unit, &value);
     nlopt_destroy(opt);
     sol->value = problem.best;
-    sol->iterations = problem.evaluations;
+    sol->iterations += problem.evaluations;
     memcpy(sol->param, problem.best_param, sizeof sol->param);
 }
 
 const struct iso_solver iso_solver_lbfgs = {
     .name = "lbfgs",
     .summary = "NLopt's L-BFGS, the paper's method",
-    .minimise = minimise,
+    .finish = finish,
 };

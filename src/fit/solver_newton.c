@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct state {
-    struct iso_design *x;
+    const struct iso_design *x;
     struct iso_scratch *scratch;
     double gradient[ISO_MAX_PARAM], hessian[ISO_MAX_PARAM * ISO_MAX_PARAM];
     double damping;
@@ -172,25 +172,26 @@ static void solve_linear_part(double *param, const struct iso_design *x, struct 
         param[which[j]] = fmin(fmax(solved[j], x->lower[which[j]]), x->upper[which[j]]);
 }
 
-static void minimise(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
+static void approach(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
                      struct iso_scratch *scratch)
 {
     struct iso_design wide = *x;
-    struct state s = {.x = &wide, .scratch = scratch};
-    sol->iterations = 0;
-    solve_linear_part(sol->param, x, scratch);
+    struct state s = {.x = &wide, .scratch = scratch, .curvature = ISO_CURVE_IRLS, .damping = 1e-2};
     wide.delta = fmax(0.1, 10 * x->delta);
-    s.curvature = ISO_CURVE_IRLS;
-    s.damping = 1e-2;
+    solve_linear_part(sol->param, x, scratch);
     descend(sol, &s, 1e-6, max_iterations);
-    wide.delta = x->delta;
-    s.curvature = ISO_CURVE_EXACT;
-    s.damping = 1e-4;
+}
+
+static void finish(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
+                   struct iso_scratch *scratch)
+{
+    struct state s = {.x = x, .scratch = scratch, .curvature = ISO_CURVE_EXACT, .damping = 1e-4};
     descend(sol, &s, 1e-14, max_iterations);
 }
 
 const struct iso_solver iso_solver_newton = {
     .name = "newton",
     .summary = "damped Newton steps in the box",
-    .minimise = minimise,
+    .approach = approach,
+    .finish = finish,
 };

@@ -86,8 +86,7 @@ enum iso_status iso_studies_by_r(struct iso_studies *out, const struct iso_runs 
             (void)iso_fail_in(err, st, "r = %g", r[i]);
     }
     for (size_t i = 0; st == ISO_OK && i < n; i++)
-        iso_frontier_gaps(&out->study[i].derived, out->study[0].derived.frontier,
-                          out->study[0].derived.n_frontier);
+        iso_derived_gaps(&out->study[i].derived, &out->study[0].derived);
     iso_arena_release(&arena);
     return st;
 }

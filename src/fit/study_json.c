@@ -226,6 +226,7 @@ static void put_frontier(struct iso_json_out *w, const struct iso_derived *d)
         iso_json_put_number(w, "n_exponent", e->n_exponent);
         iso_json_put_number(w, "d_exponent", e->d_exponent);
         put_pair(w, "gap_range", e->gap_min, e->gap_max);
+        put_pair(w, "optimum_gap_range", e->optimum_gap_min, e->optimum_gap_max);
         iso_json_end(w, '}');
     }
     iso_json_end(w, ']');
@@ -244,6 +245,7 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
         iso_json_put_number(w, "n", p->n_opt);
         iso_json_put_number(w, "d", p->d_opt);
         iso_json_put_number(w, "loss", p->loss_opt);
+        iso_json_put_number(w, "gap", p->gap);
         iso_json_put_bool(w, "inside", p->inside);
         iso_json_end(w, '}');
     }

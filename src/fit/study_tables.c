@@ -141,7 +141,7 @@ static void build_residuals(struct iso_table *t, const struct iso_study *s)
 
 static void build_optima(struct iso_table *t, const struct iso_study *s)
 {
-    iso_table_init(t, "Budget|r|runs|N* parabola|D* parabola|L* parabola|inside grid");
+    iso_table_init(t, "Budget|r|runs|N*|D*|L*|gap to r = 1|inside grid");
     for (size_t i = 0; i < s->derived.n_parabolas; i++) {
         const struct iso_parabola *p = &s->derived.parabola[i];
         put_number(t, "%.3g", p->budget);
@@ -150,6 +150,7 @@ static void build_optima(struct iso_table *t, const struct iso_study *s)
         put_count(t, p->n_opt);
         put_count(t, p->d_opt);
         put_number(t, "%.4f", p->loss_opt);
+        put_number(t, "%+.4f", p->gap);
         iso_table_put(t, !p->has_minimum ? "no minimum" : p->inside ? "yes" : "no");
     }
 }
@@ -171,7 +172,7 @@ static void build_frontier(struct iso_table *t, const struct iso_study *s)
 
 static void build_exponents(struct iso_table *t, const struct iso_study *s)
 {
-    iso_table_init(t, "r|N* ~ C^|D* ~ C^|gap to r = 1 from|to");
+    iso_table_init(t, "r|N* ~ C^|D* ~ C^|law: gap to r = 1 from|to|optima: gap from|to");
     for (size_t i = 0; i < s->derived.n_exponents; i++) {
         const struct iso_frontier_exponent *e = &s->derived.exponent[i];
         put_number(t, "%g", e->r);
@@ -179,6 +180,8 @@ static void build_exponents(struct iso_table *t, const struct iso_study *s)
         put_number(t, "%.3f", e->d_exponent);
         put_number(t, "%+.4f", e->gap_min);
         put_number(t, "%+.4f", e->gap_max);
+        put_number(t, "%+.4f", e->optimum_gap_min);
+        put_number(t, "%+.4f", e->optimum_gap_max);
     }
 }
 
@@ -217,7 +220,7 @@ const struct iso_study_table iso_study_tables[] = {
      build_equivalents},
     {"exponents", "Compute-optimal frontier", build_exponents},
     {"frontier", "Compute-optimal points of the fitted law", build_frontier},
-    {"optima", "Empirical optima of the (budget, r) cells", build_optima},
+    {"optima", "Empirical optima: parabolas in ln N through each (budget, r) cell", build_optima},
     {"left_out", "Runs that were left out", build_left_out},
     {0},
 };
