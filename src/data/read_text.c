@@ -2,7 +2,7 @@
  *
  * A blank line holds nothing but spaces, tabs and a carriage return.  A document is the lines
  * between two blank ones as they are, joined by newlines, without the last line end; with
- * whole_files it is all bytes of the file.  A byte order mark at the start of a file is no text. */
+ * whole_files it is all bytes of the file. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "data/format.h"
@@ -42,12 +42,6 @@ static enum iso_status open_text(struct iso_file_reader **out, const struct iso_
         st = check_head(base, head, n, err);
     if (st != ISO_OK)
         return st;
-    if (n >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0) {
-        char mark[3];
-        size_t got;
-        if ((st = iso_stream_read(base->stream, mark, sizeof mark, &got, err)) != ISO_OK)
-            return st;
-    }
     struct text *t = ISO_NEW(struct text);
     t->base = *base;
     t->lines = (struct iso_lines){.stream = base->stream, .path = t->base.path, .max = ISO_DOC_MAX};

@@ -17,6 +17,9 @@
 
 static const struct iso_format *const formats[] = {
     &iso_format_text,
+    &iso_format_jsonl,
+    &iso_format_llmc,
+    &iso_format_nanogpt,
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats, MAX_DEPTH = 64 };
 
@@ -223,6 +226,8 @@ static enum iso_status open_file(struct iso_reader *r, const char *path, struct 
         iso_stream_close(r->stream);
         r->stream = NULL;
     }
+    if (r->stream)
+        iso_stream_skip_mark(r->stream);
     struct iso_file_reader base = {.path = name, .stream = r->stream, .opts = &r->opts};
     return r->format->open(&r->file, &base, err);
 }

@@ -27,6 +27,7 @@ struct iso_stream {
     size_t in_start, in_end;
     unsigned char head[HEAD_ROOM]; /* peeked, not yet read */
     size_t head_start, head_end;
+    bool peeked;
 };
 
 bool iso_stream_has_extension(const char *name, size_t len, const char *words)
@@ -170,6 +171,12 @@ static enum iso_status read_codec(struct iso_stream *s, void *buf, size_t room, 
     return ISO_OK;
 }
 
+static enum iso_status read_source(struct iso_stream *s, void *buf, size_t room, size_t *got,
+                                   struct iso_err *err)
+{
+    return s->codec ? read_codec(s, buf, room, got, err) : read_plain(s, buf, room, got, err);
+}
+
 enum iso_status iso_stream_read(struct iso_stream *s, void *buf, size_t room, size_t *got,
                                 struct iso_err *err)
 {
@@ -180,24 +187,30 @@ enum iso_status iso_stream_read(struct iso_stream *s, void *buf, size_t room, si
         s->head_start += *got;
         return ISO_OK;
     }
-    return s->codec ? read_codec(s, buf, room, got, err) : read_plain(s, buf, room, got, err);
+    return read_source(s, buf, room, got, err);
 }
 
 enum iso_status iso_stream_peek(struct iso_stream *s, const unsigned char **head, size_t *n,
                                 struct iso_err *err)
 {
-    ISO_ASSERT(s->head_start == 0);
-    size_t len = s->head_end; /* of an earlier peek */
-    s->head_end = 0;          /* so that read goes to the source */
-    for (size_t got = 1; got && len < HEAD_ROOM; len += got) {
-        enum iso_status st = iso_stream_read(s, s->head + len, HEAD_ROOM - len, &got, err);
+    while (!s->peeked) {
+        size_t got;
+        enum iso_status st =
+            read_source(s, s->head + s->head_end, HEAD_ROOM - s->head_end, &got, err);
         if (st != ISO_OK)
             return st;
+        s->head_end += got;
+        s->peeked = got == 0 || s->head_end == HEAD_ROOM;
     }
-    s->head_end = len;
-    *head = s->head;
-    *n = len;
+    *head = s->head + s->head_start;
+    *n = s->head_end - s->head_start;
     return ISO_OK;
+}
+
+void iso_stream_skip_mark(struct iso_stream *s)
+{
+    if (s->head_end >= 3 && memcmp(s->head, "\xEF\xBB\xBF", 3) == 0)
+        s->head_start = 3;
 }
 
 enum iso_status iso_stream_verify(const char *path, struct iso_err *err)

@@ -16,9 +16,11 @@ struct iso_stream;
 
 enum iso_status iso_stream_open(struct iso_stream **out, const char *path, struct iso_err *err);
 /* The first bytes (up to 4096; fewer when there are no more) without taking them.  Call it
- * before the first read; `head` lives as long as the stream. */
+ * before the first read, as often as you like; `head` lives as long as the stream. */
 enum iso_status iso_stream_peek(struct iso_stream *s, const unsigned char **head, size_t *n,
                                 struct iso_err *err);
+/* After a peek: leaves out a UTF-8 byte order mark, which is no text. */
+void iso_stream_skip_mark(struct iso_stream *s);
 /* Up to `room` bytes; *got 0 is the end, after the codec has found its checksums right. */
 enum iso_status iso_stream_read(struct iso_stream *s, void *buf, size_t room, size_t *got,
                                 struct iso_err *err);

@@ -1,0 +1,113 @@
+/* JSONL: one JSON object per line, the document in the member --field ("text").  Blank lines mean
+ * nothing; a null or empty document is passed over and counted.  A line is parsed whole, so a
+ * damaged line is never half taken. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "data/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct jsonl {
+    struct iso_file_reader base;
+    struct iso_lines lines;
+    struct iso_arena arena; /* of the present line */
+};
+
+static bool matches(const unsigned char *head, size_t n)
+{
+    size_t i = 1;
+    while (i < n && (head[i] == ' ' || head[i] == '\t'))
+        i++;
+    return n > i && head[0] == '{' && head[i] == '"';
+}
+
+static enum iso_status open_jsonl(struct iso_file_reader **out, const struct iso_file_reader *base,
+                                  struct iso_err *err)
+{
+    (void)err;
+    struct jsonl *j = ISO_NEW(struct jsonl);
+    j->base = *base;
+    j->lines = (struct iso_lines){.stream = base->stream, .path = base->path, .max = ISO_DOC_MAX};
+    *out = &j->base;
+    return ISO_OK;
+}
+
+static void close_jsonl(struct iso_file_reader *f)
+{
+    struct jsonl *j = (struct jsonl *)f;
+    iso_lines_release(&j->lines);
+    iso_arena_release(&j->arena);
+    free(j);
+}
+
+static enum iso_status fail_member(const struct iso_json *row, const char *where, const char *field,
+                                   struct iso_err *err)
+{
+    struct iso_str names = {0};
+    size_t shown = 0;
+    for (const struct iso_json *m = row->child; m && shown < 12; m = m->next, shown++)
+        iso_str_printf(&names, "%s%.40s", shown ? ", " : "", m->key);
+    enum iso_status st = iso_fail(err, ISO_BAD_INPUT,
+                                  "%s: no text in a member \"%s\" (members: %s); choose one with "
+                                  "--field",
+                                  where, field, shown ? names.text : "none");
+    iso_str_release(&names);
+    return st;
+}
+
+/* Finds the document of one line; *doc stays empty when it is null or empty. */
+static enum iso_status parse_line(struct jsonl *j, struct iso_doc *doc, const char *line,
+                                  size_t len, struct iso_err *err)
+{
+    const char *field = j->base.opts->field ? j->base.opts->field : "text";
+    const char *where =
+        iso_arena_printf(&j->arena, "%s:%lld", j->base.path, (long long)j->lines.number);
+    const struct iso_json *row;
+    enum iso_status st = iso_json_parse(&row, &j->arena, line, len, where, err);
+    if (st != ISO_OK)
+        return st;
+    if (row->kind != ISO_JSON_OBJECT)
+        return iso_fail(err, ISO_BAD_INPUT, "%s: not a JSON object {...}", where);
+    const struct iso_json *text = iso_json_get(row, field);
+    if (!text || (text->kind != ISO_JSON_STRING && text->kind != ISO_JSON_NULL))
+        return fail_member(row, where, field, err);
+    doc->text = text->string;
+    doc->len = text->len;
+    doc->index = j->lines.number - 1;
+    return ISO_OK;
+}
+
+static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc, bool *end,
+                                  struct iso_err *err)
+{
+    struct jsonl *j = (struct jsonl *)f;
+    for (;;) {
+        const char *line;
+        size_t len;
+        enum iso_status st = iso_lines_next(&j->lines, &line, &len, end, err);
+        if (st != ISO_OK || *end)
+            return st;
+        size_t space = 0;
+        while (space < len && strchr(" \t\r", line[space]) && line[space])
+            space++;
+        if (space == len)
+            continue;
+        iso_arena_release(&j->arena);
+        st = parse_line(j, doc, line, len, err);
+        if (st != ISO_OK || doc->len)
+            return st;
+        j->base.empty++;
+    }
+}
+
+const struct iso_format iso_format_jsonl = {
+    .name = "jsonl",
+    .help = "JSON lines, the document in the member --field",
+    .extensions = "jsonl ndjson json",
+    .streamed = true,
+    .matches = matches,
+    .open = open_jsonl,
+    .next = next_jsonl,
+    .close = close_jsonl,
+};
