@@ -16,10 +16,7 @@
 #include <string.h>
 
 static const struct iso_format *const formats[] = {
-    &iso_format_text,
-    &iso_format_jsonl,
-    &iso_format_llmc,
-    &iso_format_nanogpt,
+    &iso_format_text, &iso_format_jsonl, &iso_format_parquet, &iso_format_llmc, &iso_format_nanogpt,
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats, MAX_DEPTH = 64 };
 

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Writes the small Parquet files of tests/data/parquet with pyarrow and DuckDB.
+
+Run it once, from the root of the project, when a case is added; the files are committed:
+
+    python3 -m venv /tmp/pq && /tmp/pq/bin/pip install pyarrow==26.0.1 duckdb==2.0.0
+    /tmp/pq/bin/python tools/golden/parquet_files.py
+
+The contents follow the formulas below; tests/unit/test_parquet.c has them again, written
+independently in C, and compares every row.  pyarrow reads each file back here before it counts.
+
+Text files: codec x encoding x page version x {required column, nulls}; three row groups, pages
+of a few hundred bytes.  Files with nulls have page CRCs, the others have none.
+Token files: element type x encoding x page version, codecs in turn, with null and empty lists.
+"""
+import os
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+OUT = "tests/data/parquet"
+N_ROWS = 150
+ALPHABET = ["a", "e", "t", " ", "o", "n", "\n", "s", "é", "r", "h", "ж", "l", "d", "😀", "u"]
+CODECS = ["none", "snappy", "gzip", "zstd"]
+TEXT_ENCODINGS = {"plain": "PLAIN", "dict": None, "deltalen": "DELTA_LENGTH_BYTE_ARRAY",
+                  "deltastr": "DELTA_BYTE_ARRAY"}
+TOKEN_ENCODINGS = {"plain": "PLAIN", "dict": None, "delta": "DELTA_BINARY_PACKED"}
+TOKEN_TYPES = {"uint16": (pa.uint16(), 50257), "int32": (pa.int32(), 32000),
+               "uint32": (pa.uint32(), 128256), "int64": (pa.int64(), 128256)}
+
+
+def text(i):
+    """Document i: the first eight letters are everybody's, so that deltas find prefixes."""
+    return "".join(ALPHABET[((0 if k < 8 else i * i * 5 + k * i) + k * k * 3 + k * 7) % 16]
+                   for k in range(i * 37 % 90))
+
+
+def rows_of_text(encoding, nulls):
+    for i in range(N_ROWS):
+        yield None if nulls and i % 7 == 3 else text(i % 13 if encoding == "dict" else i)
+
+
+def rows_of_tokens(encoding, vocabulary):
+    bound = 300 if encoding == "dict" else vocabulary
+    for i in range(N_ROWS):
+        yield None if i % 7 == 3 else [(i * i * 31 + k * k * 17 + k * i * 7 + 5) % bound
+                                       for k in range(i * 29 % 70)]
+
+
+def write(name, table, column, encoding, codec, version, checksum):
+    path = f"{OUT}/{name}.parquet"
+    options = {"use_dictionary": True} if encoding is None else {
+        "use_dictionary": False, "column_encoding": {column: encoding}}
+    pq.write_table(table, path, compression=codec, data_page_version=version, row_group_size=60,
+                   data_page_size=600, write_batch_size=8, write_page_checksum=checksum,
+                   store_schema=False, write_statistics=False, **options)
+    assert pq.read_table(path, page_checksum_verification=checksum).equals(table), path
+
+
+def text_files():
+    for codec in CODECS:
+        for encoding, arrow_name in TEXT_ENCODINGS.items():
+            for version in ("1.0", "2.0"):
+                for nulls in (False, True):
+                    rows = list(rows_of_text(encoding, nulls))
+                    schema = pa.schema([pa.field("text", pa.string(), nullable=nulls)])
+                    name = f"text_{codec}_{encoding}_v{version[0]}_{'nulls' if nulls else 'all'}"
+                    write(name, pa.table({"text": rows}, schema=schema), "text", arrow_name,
+                          codec, version, nulls)
+
+
+def token_files():
+    turn = 0
+    for kind, (arrow_type, vocabulary) in TOKEN_TYPES.items():
+        for encoding, arrow_name in TOKEN_ENCODINGS.items():
+            for version in ("1.0", "2.0"):
+                rows = list(rows_of_tokens(encoding, vocabulary))
+                schema = pa.schema([pa.field("tokens", pa.list_(arrow_type))])
+                write(f"tokens_{kind}_{encoding}_v{version[0]}",
+                      pa.table({"tokens": rows}, schema=schema), "tokens.list.element", arrow_name,
+                      CODECS[turn % 4], version, True)
+                turn += 1
+
+
+def wide_file():
+    """Columns around the text, as FineWeb-Edu has them, with statistics and Arrow's schema."""
+    rows = list(rows_of_text("plain", True))
+    table = pa.table({"id": [f"id-{i}" for i in range(N_ROWS)],
+                      "meta": [{"dump": "CC", "score": i / 7} for i in range(N_ROWS)],
+                      "text": rows, "tags": [["x"] * (i % 3) for i in range(N_ROWS)],
+                      "int_score": list(range(N_ROWS))})
+    pq.write_table(table, f"{OUT}/wide.parquet", compression="snappy", row_group_size=64,
+                   write_page_checksum=True)
+
+
+def duckdb_files():
+    db = duckdb.connect()
+    db.register("t", pa.table({"text": list(rows_of_text("plain", True))}))
+    db.register("u", pa.table({"tokens": pa.array(list(rows_of_tokens("dict", 50257)),
+                                                  pa.list_(pa.uint16()))}))
+    for codec in ("uncompressed", "snappy", "gzip", "zstd"):
+        for version in ("V1", "V2"):
+            options = f"(FORMAT parquet, COMPRESSION {codec}, PARQUET_VERSION {version})"
+            stem = f"{OUT}/duckdb_%s_{codec}_{version.lower()}.parquet"
+            db.execute(f"COPY (SELECT text FROM t) TO '{stem % 'text'}' {options}")
+            db.execute(f"COPY (SELECT tokens FROM u) TO '{stem % 'tokens'}' {options}")
+
+
+if __name__ == "__main__":
+    os.makedirs(OUT, exist_ok=True)
+    text_files()
+    token_files()
+    wide_file()
+    duckdb_files()
+    names = os.listdir(OUT)
+    print(len(names), "files,", sum(os.path.getsize(f"{OUT}/{n}") for n in names), "bytes")
