@@ -53,22 +53,24 @@ static bool next_doc(struct iso_reader *r, struct iso_doc *doc)
 }
 
 /* Every row with text comes, with its number, and nothing else. */
-static void check_text(const char *path, bool dictionary, bool nulls)
+static void check_text(const char *path, int n_rows, bool dictionary, bool nulls)
 {
     struct iso_reader *r = open_reader(path, NULL);
     struct iso_doc doc;
     struct iso_str wanted = {0};
     int empty = 0;
-    for (int i = 0; i < N_ROWS; i++) {
+    for (int row = 0; row < n_rows; row++) {
+        int i = row % N_ROWS; /* DuckDB's repeated text is the same rows again and again */
         make_text(&wanted, dictionary ? i % 13 : i);
         if ((nulls && i % 7 == 3) || wanted.len == 0) {
             empty++;
             continue;
         }
         if (!next_doc(r, &doc))
-            fail_msg("%s: ends before row %d", path, i);
-        if (doc.index != i || doc.len != wanted.len || memcmp(doc.text, wanted.text, doc.len) != 0)
-            fail_msg("%s: row %d is wrong: %.*s", path, i, (int)doc.len, doc.text);
+            fail_msg("%s: ends before row %d", path, row);
+        if (doc.index != row || doc.len != wanted.len ||
+            memcmp(doc.text, wanted.text, doc.len) != 0)
+            fail_msg("%s: row %d is wrong: %.*s", path, row, (int)doc.len, doc.text);
     }
     assert_false(next_doc(r, &doc));
     assert_int_equal(iso_reader_get_stats(r).empty, empty);
@@ -117,7 +119,7 @@ static void test_text_files(void **state)
                     snprintf(path, sizeof path, FILES "/text_%s_%s_v%d_%s.parquet", codecs[c],
                              encodings[e], version, nulls ? "nulls" : "all");
                     if (codec_is_built(codecs[c]))
-                        check_text(path, e == 1, nulls);
+                        check_text(path, N_ROWS, e == 1, nulls);
                 }
 }
 
@@ -151,18 +153,106 @@ static void test_duckdb_files(void **state)
             if (!codec_is_built(codecs[c]))
                 continue;
             snprintf(path, sizeof path, FILES "/duckdb_text_%s_v%d.parquet", codecs[c], version);
-            check_text(path, false, true);
+            check_text(path, N_ROWS, false, true);
+            snprintf(path, sizeof path, FILES "/duckdb_repeat_%s_v%d.parquet", codecs[c], version);
+            check_text(path, 20 * N_ROWS, true, true);
             snprintf(path, sizeof path, FILES "/duckdb_tokens_%s_v%d.parquet", codecs[c], version);
             check_tokens(path, 300);
         }
 }
 
+/* A dictionary that gave way to plain pages; a text column among others, nested ones too. */
+static void test_odd_files(void **state)
+{
+    (void)state;
+    if (!ISO_HAVE_SNAPPY || !ISO_HAVE_ZSTD)
+        skip();
+    check_text(FILES "/text_fallback.parquet", N_ROWS, false, true);
+    check_text(FILES "/wide.parquet", N_ROWS, false, true);
+    struct iso_reader *r = open_reader(FILES "/wide.parquet", "id");
+    struct iso_doc doc;
+    for (int i = 0; i < N_ROWS; i++) {
+        char id[16];
+        int n = snprintf(id, sizeof id, "id-%d", i);
+        assert_true(next_doc(r, &doc) && doc.len == (size_t)n &&
+                    memcmp(doc.text, id, doc.len) == 0);
+    }
+    assert_false(next_doc(r, &doc));
+    iso_reader_close(r);
+}
+
+/* The message of the first error that reading `path` gives. */
+static const char *error_of(const char *path, const char *field)
+{
+    static struct iso_err err;
+    struct iso_reader *r;
+    struct iso_reader_opts opts = {.field = field};
+    struct iso_doc doc;
+    bool end = false;
+    enum iso_status st = iso_reader_open(&r, path, &opts, &err);
+    while (st == ISO_OK && !end)
+        st = iso_reader_next(r, &doc, &end, &err);
+    iso_reader_close(r);
+    return st == ISO_OK ? "no error" : err.msg;
+}
+
+static void test_messages(void **state)
+{
+    (void)state;
+    const char *wide = FILES "/wide.parquet";
+    assert_string_equal(error_of(wide, "txt"),
+                        FILES "/wide.parquet: no column \"txt\" (columns: id, meta, text, tags, "
+                              "int_score); choose one with --field");
+    assert_non_null(strstr(error_of(wide, "meta"), "several parts"));
+    assert_non_null(strstr(error_of(wide, "int_score"), "neither text nor a list of integers"));
+    assert_non_null(strstr(error_of(wide, "tags"), "neither text nor a list of integers"));
+}
+
+/* The CRC of the CRC's check string "123456789" is in every catalogue of CRCs. */
+static void test_crc(void **state)
+{
+    (void)state;
+    struct iso_crc32 crc;
+    iso_crc32_init(&crc);
+    assert_int_equal(iso_crc32_of(&crc, "123456789", 9), 0xCBF43926);
+    assert_int_equal(iso_crc32_of(&crc, "", 0), 0);
+    /* Eight bytes a step must give what one byte a step gives: the residue of data + CRC. */
+    unsigned char bytes[64];
+    for (size_t n = 0; n < 60; n++) {
+        for (size_t i = 0; i < n; i++)
+            bytes[i] = (unsigned char)(i * 37 + n);
+        uint32_t c = iso_crc32_of(&crc, bytes, n);
+        for (size_t i = 0; i < 4; i++)
+            bytes[n + i] = (unsigned char)(c >> 8 * i);
+        assert_int_equal(iso_crc32_of(&crc, bytes, n + 4), 0x2144DF1C);
+    }
+}
+
+/* The example of Encodings.md: 0 to 7 bit-packed in three bits, and a run. */
+static void test_runs(void **state)
+{
+    (void)state;
+    static const unsigned char packed[] = {0x03, 0x88, 0xC6, 0xFA}, run[] = {0x0A, 0x04};
+    uint32_t out[8];
+    size_t used;
+    assert_true(iso_pq_rle(out, 8, 3, packed, sizeof packed, &used));
+    assert_int_equal(used, 4);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(out[i], i);
+    assert_true(iso_pq_rle(out, 5, 3, run, sizeof run, &used));
+    assert_true(out[0] == 4 && out[4] == 4);
+    assert_false(iso_pq_rle(out, 4, 3, run, sizeof run, &used)); /* a run of five */
+    assert_false(iso_pq_rle(out, 8, 3, packed, 3, &used));       /* cut off */
+    assert_false(iso_pq_rle(out, 5, 2, run, sizeof run, &used)); /* 4 needs three bits */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_files),
-        cmocka_unit_test(test_token_files),
-        cmocka_unit_test(test_duckdb_files),
+        cmocka_unit_test(test_crc),          cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_text_files),   cmocka_unit_test(test_token_files),
+        cmocka_unit_test(test_duckdb_files), cmocka_unit_test(test_odd_files),
+        cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,14 +48,18 @@ def rows_of_tokens(encoding, vocabulary):
                                        for k in range(i * 29 % 70)]
 
 
-def write(name, table, column, encoding, codec, version, checksum):
+def write(name, table, column, encoding, codec, pages, checksum, **more):
     path = f"{OUT}/{name}.parquet"
     options = {"use_dictionary": True} if encoding is None else {
         "use_dictionary": False, "column_encoding": {column: encoding}}
-    pq.write_table(table, path, compression=codec, data_page_version=version, row_group_size=60,
+    options.update(more)
+    pq.write_table(table, path, compression=codec, data_page_version=pages, row_group_size=60,
                    data_page_size=600, write_batch_size=8, write_page_checksum=checksum,
                    store_schema=False, write_statistics=False, **options)
     assert pq.read_table(path, page_checksum_verification=checksum).equals(table), path
+    old = options.get("version") == "1.0"
+    wanted = encoding or ("PLAIN_DICTIONARY" if old else "RLE_DICTIONARY")
+    assert wanted in pq.ParquetFile(path).metadata.row_group(0).column(0).encodings, path
 
 
 def text_files():
@@ -66,8 +70,15 @@ def text_files():
                     rows = list(rows_of_text(encoding, nulls))
                     schema = pa.schema([pa.field("text", pa.string(), nullable=nulls)])
                     name = f"text_{codec}_{encoding}_v{version[0]}_{'nulls' if nulls else 'all'}"
+                    # Format 1.0 has the older dictionary encoding, PLAIN_DICTIONARY.
+                    old = {"version": "1.0"} if name.endswith("dict_v1_all") else {}
                     write(name, pa.table({"text": rows}, schema=schema), "text", arrow_name,
-                          codec, version, nulls)
+                          codec, version, nulls, **old)
+    schema = pa.schema([pa.field("text", pa.string())])
+    table = pa.table({"text": list(rows_of_text("plain", True))}, schema=schema)
+    # The dictionary soon grows too large: plain pages follow in the same chunk.
+    write("text_fallback", table, "text", None, "zstd", "1.0", True,
+          dictionary_pagesize_limit=500)
 
 
 def token_files():
@@ -97,6 +108,7 @@ def wide_file():
 def duckdb_files():
     db = duckdb.connect()
     db.register("t", pa.table({"text": list(rows_of_text("plain", True))}))
+    db.register("d", pa.table({"text": list(rows_of_text("dict", True)) * 20}))
     db.register("u", pa.table({"tokens": pa.array(list(rows_of_tokens("dict", 50257)),
                                                   pa.list_(pa.uint16()))}))
     for codec in ("uncompressed", "snappy", "gzip", "zstd"):
@@ -104,6 +116,7 @@ def duckdb_files():
             options = f"(FORMAT parquet, COMPRESSION {codec}, PARQUET_VERSION {version})"
             stem = f"{OUT}/duckdb_%s_{codec}_{version.lower()}.parquet"
             db.execute(f"COPY (SELECT text FROM t) TO '{stem % 'text'}' {options}")
+            db.execute(f"COPY (SELECT text FROM d) TO '{stem % 'repeat'}' {options}")
             db.execute(f"COPY (SELECT tokens FROM u) TO '{stem % 'tokens'}' {options}")
 
 
