@@ -1,4 +1,5 @@
-/* Readers of text and JSONL: documents, compression, directories, places in messages, skipping. */
+/* Readers of text, JSONL and token files: documents, compression, directories, places in messages,
+ * skipping.  Parquet is in test_parquet.c, damage in test_damage.c. */
 #include "test.h"
 
 #include "base/file.h"
@@ -106,6 +107,227 @@ static void test_not_text(void **state)
     assert_non_null(strstr(read_all(in_dir("n.txt"), &opts, NULL), "did you mean 'text'"));
 }
 
+static void test_jsonl(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        read_all(TEXT("a.jsonl", "{\"text\": \"one\\ntwo\"}\n\n{\"id\": 3, \"text\": \"\\u00e9\"}"),
+                 NULL, NULL),
+        "one\ntwo|\xC3\xA9|");
+    struct iso_reader_stats stats;
+    assert_string_equal(
+        read_all(TEXT("b.jsonl", "{\"text\": null}\r\n{\"text\": \"\"}\n{\"text\": \"x\"}\n"), NULL,
+                 &stats),
+        "x|");
+    assert_int_equal(stats.empty, 2);
+    assert_int_equal(stats.docs, 1);
+    struct iso_reader_opts opts = {.field = "body"};
+    assert_string_equal(read_all(TEXT("c.json", "{\"body\": \"b\", \"text\": \"t\"}"), &opts, NULL),
+                        "b|");
+    /* Found by its first bytes when the name says nothing. */
+    assert_string_equal(read_all(TEXT("d.data", "{\"text\": \"t\"}\n"), NULL, NULL), "t|");
+}
+
+static void test_jsonl_errors(void **state)
+{
+    (void)state;
+    const char *path =
+        TEXT("e.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\"\n{\"text\": 3}\n[1]\n"
+                        "{\"id\": 1, \"url\": 2}\n{\"text\": \"\xFF\"}\n{\"text\": \"z\"}");
+    char wanted[700];
+    snprintf(wanted, sizeof wanted, "a|!%s:2: column 13: ',' or '}' is missing", path);
+    assert_string_equal(read_all(path, NULL, NULL), wanted);
+
+    struct iso_reader_opts opts = {.skip_bad = true};
+    struct iso_reader_stats stats;
+    assert_string_equal(read_all(path, &opts, &stats), "a|z|");
+    assert_int_equal(stats.bad, 5);
+    assert_int_equal(stats.docs, 2);
+
+    opts = (struct iso_reader_opts){.field = "body"};
+    assert_non_null(strstr(read_all(path, &opts, NULL),
+                           "e.jsonl:1: no text in a member \"body\" (members: text)"));
+}
+
+static void run(const char *command)
+{
+    if (system(command) != 0)
+        fail_msg("%s failed", command);
+}
+
+/* Compressed files, several members in a row, compression that only the first bytes tell. */
+static void test_compressed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tool, *extension;
+        bool built;
+    } codecs[] = {{"gzip", "gz", ISO_HAVE_ZLIB}, {"zstd -q", "zst", ISO_HAVE_ZSTD}};
+    struct iso_str big = {0}, wanted = {0};
+    for (int i = 0; i < 200000; i++)
+        iso_str_printf(&big, "%d%s", i % 977 * (i % 811), i % 100 == 99 ? "\n\n" : " ");
+    for (size_t i = 0; i < big.len; i++)
+        if (big.text[i] != '\n')
+            iso_str_putc(&wanted, big.text[i]);
+        else if (big.text[i + 1] == '\n')
+            iso_str_putc(&wanted, '|');
+    for (size_t i = 0; i < 2; i++) {
+        char command[2000];
+        if (!codecs[i].built)
+            continue;
+        write_file("big.txt", big.text, big.len);
+        TEXT("small.txt", "last\n");
+        snprintf(command, sizeof command,
+                 "cd %s && %s -c < big.txt > all.txt.%s && %s -c < small.txt >> all.txt.%s && "
+                 "cp all.txt.%s nameless && cp small.txt fake.txt.%s && : > none.txt.%s",
+                 dir, codecs[i].tool, codecs[i].extension, codecs[i].tool, codecs[i].extension,
+                 codecs[i].extension, codecs[i].extension, codecs[i].extension);
+        run(command);
+        char name[64];
+        snprintf(name, sizeof name, "all.txt.%s", codecs[i].extension);
+        for (int k = 0; k < 3; k++) {
+            struct iso_reader_opts opts = {.skip_bad = k == 1};
+            struct iso_reader_stats stats;
+            const char *got = read_all(in_dir(k < 2 ? name : "nameless"), &opts, &stats);
+            assert_int_equal(strlen(got), wanted.len + 5);
+            assert_memory_equal(got, wanted.text, wanted.len);
+            assert_string_equal(got + wanted.len, "last|");
+            assert_int_equal(stats.bytes_done, stats.bytes_total);
+        }
+        snprintf(name, sizeof name, "fake.txt.%s", codecs[i].extension);
+        assert_non_null(strstr(read_all(in_dir(name), NULL, NULL), "!"));
+        snprintf(name, sizeof name, "none.txt.%s", codecs[i].extension);
+        assert_non_null(strstr(read_all(in_dir(name), NULL, NULL), "cut off"));
+    }
+    iso_str_release(&big);
+    iso_str_release(&wanted);
+}
+
+static void test_directory(void **state)
+{
+    (void)state;
+    char path[600];
+    struct iso_err err;
+    snprintf(path, sizeof path, "%s/tree/b", dir);
+    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    TEXT("tree/c.txt", "4");
+    TEXT("tree/a.jsonl", "{\"text\": \"1\"}");
+    TEXT("tree/b/z", "3\n");
+    TEXT("tree/b/a.md", "2");
+    TEXT("tree/.hidden", "0");
+    struct iso_reader_stats stats;
+    snprintf(path, sizeof path, "%s/tree", dir);
+    assert_string_equal(read_all(path, NULL, &stats), "1|2|3|4|");
+    assert_int_equal(stats.bytes_done, stats.bytes_total);
+    /* A format that is asked for leaves the other files out. */
+    struct iso_reader_opts opts = {.format = "jsonl"};
+    assert_string_equal(read_all(path, &opts, NULL), "1|");
+    opts.format = "parquet";
+    assert_non_null(strstr(read_all(path, &opts, NULL), "there is no parquet file"));
+    /* A file that cannot be read stops the run, or is counted. */
+    TEXT("tree/b/bin", "\0\0");
+    assert_non_null(strstr(read_all(path, NULL, NULL), "1|2|!"));
+    opts = (struct iso_reader_opts){.skip_bad = true};
+    assert_string_equal(read_all(path, &opts, &stats), "1|2|3|4|");
+    assert_int_equal(stats.bad, 1);
+    assert_non_null(strstr(stats.first_bad, "tree/b/bin: byte 0 is NUL"));
+}
+
+static void test_standard_input(void **state)
+{
+    (void)state;
+    int saved = dup(STDIN_FILENO);
+    struct iso_reader_opts opts = {.format = "text"};
+    static const struct {
+        const char *text, *format, *wanted;
+    } cases[] = {{"one\n\ntwo\n", NULL, "one|two|"},
+                 {"{\"text\": \"x\"}\n", NULL, "x|"},
+                 {"{\"text\": \"x\"}\n", "text", "{\"text\": \"x\"}|"},
+                 {"PAR1....PAR1", NULL, "!standard input: parquet must be a plain file"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        assert_true(write(ends[1], cases[i].text, strlen(cases[i].text)) > 0);
+        close(ends[1]);
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        opts.format = cases[i].format;
+        const char *got = read_all("-", &opts, NULL);
+        assert_memory_equal(got, cases[i].wanted, strlen(cases[i].wanted));
+    }
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+}
+
+/* Token files as numpy writes them: little-endian, whatever this machine is. */
+static void put_words(struct iso_str *out, const uint32_t *words, size_t n, size_t width)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < width; k++)
+            iso_str_putc(out, (char)(words[i] >> 8 * k));
+}
+
+static void check_tokens(const char *path, const char *format, const uint32_t *wanted, size_t n)
+{
+    struct iso_reader *r;
+    struct iso_err err = {""};
+    struct iso_reader_opts opts = {.format = format};
+    struct iso_doc doc;
+    bool end = false, more = n > 0;
+    size_t done = 0;
+    assert_int_equal(iso_reader_open(&r, path, &opts, &err), ISO_OK);
+    while (iso_reader_next(r, &doc, &end, &err) == ISO_OK && !end) {
+        assert_true(more && doc.n_tokens <= n - done);
+        assert_memory_equal(doc.tokens, wanted + done, doc.n_tokens * sizeof *wanted);
+        done += doc.n_tokens;
+        more = doc.more;
+    }
+    if (!end)
+        fail_msg("%s", err.msg);
+    assert_int_equal(done, n);
+    assert_false(more);
+    iso_reader_close(r);
+}
+
+static void test_token_streams(void **state)
+{
+    (void)state;
+    enum { N = 150000 };
+    uint32_t *tokens = ISO_NEW_N(uint32_t, N);
+    for (uint32_t i = 0; i < N; i++)
+        tokens[i] = i * 48271u % 50257u;
+    static const struct {
+        uint32_t magic, version;
+        size_t width;
+    } cases[] = {{20240520, 1, 2}, {20240801, 7, 4}};
+    for (size_t c = 0; c < 2; c++) {
+        struct iso_str file = {0};
+        uint32_t head[256] = {cases[c].magic, cases[c].version, N};
+        put_words(&file, head, 256, 4);
+        put_words(&file, tokens, N, cases[c].width);
+        check_tokens(write_file("t.bin", file.text, file.len), NULL, tokens, N);
+        check_tokens(in_dir("t.bin"), "llmc", tokens, N);
+        write_file("t.bin", file.text, file.len - 1);
+        assert_non_null(strstr(read_all(in_dir("t.bin"), NULL, NULL), "announces 150000 tokens"));
+        file.text[4] ^= 2;
+        write_file("t.bin", file.text, file.len);
+        assert_non_null(strstr(read_all(in_dir("t.bin"), NULL, NULL), "byte 4: version"));
+        file.text[0] ^= 2;
+        write_file("t.bin", file.text, file.len);
+        assert_non_null(strstr(read_all(in_dir("t.bin"), NULL, NULL), "looks like a token file"));
+        iso_str_release(&file);
+    }
+    struct iso_str file = {0};
+    put_words(&file, tokens, N, 2);
+    check_tokens(write_file("train.bin", file.text, file.len), NULL, tokens, N);
+    check_tokens(write_file("stream", file.text, file.len), "nanogpt", tokens, N);
+    check_tokens(write_file("none.bin", "", 0), NULL, tokens, 0);
+    write_file("odd.bin", file.text, 11);
+    assert_non_null(strstr(read_all(in_dir("odd.bin"), NULL, NULL), "not a whole number"));
+    iso_str_release(&file);
+    free(tokens);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -125,10 +347,11 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blank_lines),
-        cmocka_unit_test(test_whole_files),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_not_text),
+        cmocka_unit_test(test_blank_lines),    cmocka_unit_test(test_whole_files),
+        cmocka_unit_test(test_long_lines),     cmocka_unit_test(test_not_text),
+        cmocka_unit_test(test_jsonl),          cmocka_unit_test(test_jsonl_errors),
+        cmocka_unit_test(test_compressed),     cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_standard_input), cmocka_unit_test(test_token_streams),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
