@@ -71,7 +71,7 @@ static struct bin *new_bin(const struct iso_file_reader *base, const struct iso_
     struct bin *b = ISO_NEW(struct bin);
     b->base = *base;
     b->map = *map;
-    b->at = (const unsigned char *)map->bytes + (map->bytes ? skip : 0);
+    b->at = (const unsigned char *)map->bytes + skip;
     b->end = (const unsigned char *)map->bytes + map->len;
     b->width = width;
     b->piece = ISO_NEW_N(uint32_t, PIECE);
@@ -125,7 +125,9 @@ static enum iso_status open_nanogpt(struct iso_file_reader **out,
     enum iso_status st = iso_map_open(&map, base->path, err);
     if (st != ISO_OK)
         return st;
-    if (map.len % 2)
+    if (map.len == 0)
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: the file is empty", base->path);
+    else if (map.len % 2)
         st = iso_fail(err, ISO_BAD_INPUT, "%s: %zu bytes are not a whole number of uint16 tokens",
                       base->path, map.len);
     else if (header_shaped(map.bytes, map.len) && !base->opts->format)
