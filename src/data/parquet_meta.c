@@ -347,7 +347,7 @@ enum iso_status iso_pq_meta_read(struct iso_pq_meta *m, const unsigned char *fil
                                  const char *field, struct iso_err *err)
 {
     *m = (struct iso_pq_meta){0};
-    struct iso_thrift t;
+    struct iso_thrift t = {0};
     enum iso_status st = locate(&t, file, len, err);
     if (st != ISO_OK)
         return st;

@@ -28,7 +28,7 @@ static enum iso_status open_jsonl(struct iso_file_reader **out, const struct iso
     (void)err;
     struct jsonl *j = ISO_NEW(struct jsonl);
     j->base = *base;
-    j->lines = (struct iso_lines){.stream = base->stream, .path = base->path, .max = ISO_DOC_MAX};
+    iso_lines_init(&j->lines, base->stream, base->path, ISO_DOC_MAX);
     *out = &j->base;
     return ISO_OK;
 }

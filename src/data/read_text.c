@@ -44,7 +44,7 @@ static enum iso_status open_text(struct iso_file_reader **out, const struct iso_
         return st;
     struct text *t = ISO_NEW(struct text);
     t->base = *base;
-    t->lines = (struct iso_lines){.stream = base->stream, .path = t->base.path, .max = ISO_DOC_MAX};
+    iso_lines_init(&t->lines, base->stream, base->path, ISO_DOC_MAX);
     *out = &t->base;
     return ISO_OK;
 }

@@ -18,7 +18,7 @@
 static const struct iso_format *const formats[] = {
     &iso_format_text, &iso_format_jsonl, &iso_format_parquet, &iso_format_llmc, &iso_format_nanogpt,
 };
-enum { N_FORMATS = sizeof formats / sizeof *formats, MAX_DEPTH = 64 };
+enum { N_FORMATS = sizeof formats / sizeof(struct iso_format *), MAX_DEPTH = 64 };
 
 struct iso_reader {
     struct iso_reader_opts opts;

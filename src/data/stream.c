@@ -13,7 +13,7 @@
 
 enum { IN_ROOM = 1 << 17, HEAD_ROOM = 4096, LINE_ROOM = 1 << 18 };
 
-static const struct iso_codec *const codecs[] = {&iso_codec_gzip, &iso_codec_zstd};
+static const struct iso_codec *const codecs[] = {&iso_codec_gzip, &iso_codec_zstd, NULL};
 
 struct iso_stream {
     char *path;
@@ -43,7 +43,7 @@ bool iso_stream_has_extension(const char *name, size_t len, const char *words)
 
 static const struct iso_codec *codec_by_name(const char *name)
 {
-    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+    for (size_t i = 0; codecs[i]; i++)
         if (iso_stream_has_extension(name, strlen(name), codecs[i]->extensions))
             return codecs[i];
     return NULL;
@@ -56,7 +56,7 @@ size_t iso_stream_bare_length(const char *name)
 
 static const struct iso_codec *codec_by_magic(const unsigned char *head, size_t n)
 {
-    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+    for (size_t i = 0; codecs[i]; i++)
         if (n >= codecs[i]->magic_len && memcmp(head, codecs[i]->magic, codecs[i]->magic_len) == 0)
             return codecs[i];
     return NULL;
@@ -227,6 +227,12 @@ enum iso_status iso_stream_verify(const char *path, struct iso_err *err)
     return st;
 }
 
+void iso_lines_init(struct iso_lines *l, struct iso_stream *stream, const char *path, size_t max)
+{
+    *l = (struct iso_lines){.stream = stream, .path = path, .max = max, .room = LINE_ROOM};
+    l->buf = iso_alloc(l->room, 1);
+}
+
 /* Makes room behind `end`: moves the open line to the front, then doubles. */
 static void make_room(struct iso_lines *l)
 {
@@ -236,7 +242,7 @@ static void make_room(struct iso_lines *l)
         l->start = 0;
     }
     if (l->end == l->room) {
-        l->room = l->room ? 2 * l->room : LINE_ROOM;
+        l->room *= 2;
         l->buf = iso_realloc(l->buf, l->room, 1);
     }
 }
@@ -279,8 +285,7 @@ enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *l
     size_t seen = 0; /* bytes of the open line that hold no newline */
     for (;;) {
         size_t waiting = l->end - l->start;
-        const char *from = l->buf ? l->buf + l->start + seen : NULL;
-        const char *newline = waiting > seen ? memchr(from, '\n', waiting - seen) : NULL;
+        const char *newline = memchr(l->buf + l->start + seen, '\n', waiting - seen);
         if (newline || (l->at_end && waiting)) {
             size_t n = newline ? (size_t)(newline - (l->buf + l->start)) : waiting;
             hand_out(l, line, len, n, newline ? 1 : 0);

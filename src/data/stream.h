@@ -36,9 +36,9 @@ size_t iso_stream_bare_length(const char *name);
 /* Whether the first `len` bytes of `name` end in a dot and one of the blank-separated words. */
 bool iso_stream_has_extension(const char *name, size_t len, const char *words);
 
-/* Lines of a stream.  Zero-initialise and set stream, path and max. */
+/* Lines of a stream. */
 struct iso_lines {
-    struct iso_stream *stream; /* owned by the caller */
+    struct iso_stream *stream;
     const char *path;
     size_t max;     /* no line may be longer */
     int64_t number; /* of the line handed out last, from 1 */
@@ -47,6 +47,8 @@ struct iso_lines {
     bool at_end, skipping;
 };
 
+/* `stream` and `path` stay the caller's and must outlive the lines. */
+void iso_lines_init(struct iso_lines *l, struct iso_stream *stream, const char *path, size_t max);
 /* The next line without its newline, valid until the next call; or *end.  A line that is too long
  * is ISO_BAD_INPUT and the next call goes on behind it; behind damaged compressed data there
  * is only the end. */
