@@ -222,10 +222,15 @@ static void find_frontier(struct iso_derived *out, struct iso_arena *arena, cons
         for (size_t i = 0; i < n_budgets; i++)
             out->frontier[out->n_frontier++] = iso_frontier_at(fit, &out->curve[k], budget[i]);
         out->exponent[out->n_exponents++] =
-            (struct iso_frontier_exponent){out->curve[k].r, exponent(first, n_budgets, false),
-                                           exponent(first, n_budgets, true), NAN, NAN};
+            (struct iso_frontier_exponent){out->curve[k].r,
+                                           exponent(first, n_budgets, false),
+                                           exponent(first, n_budgets, true),
+                                           NAN,
+                                           NAN,
+                                           NAN,
+                                           NAN};
     }
-    iso_frontier_gaps(out, out->frontier, out->n_frontier);
+    iso_derived_gaps(out, out);
 }
 
 static struct iso_equivalent equivalent_of(const struct iso_derived *d, size_t k,
