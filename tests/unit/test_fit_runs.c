@@ -1,0 +1,188 @@
+/* fit: reading tables of runs; what is refused, with its message, and what is left out. */
+#include "test.h"
+
+#include "fit/runs.h"
+
+#include <math.h>
+#include <string.h>
+
+#define HEADER "budget,r,n_once,n_rec,n_inject,tokens,loss\n"
+#define GOOD   "1e18,2,5e7,4e7,1e6,1e9,3.1\n"
+
+static enum iso_status read_text(struct iso_runs *runs, const char *text, struct iso_err *err)
+{
+    *runs = (struct iso_runs){0};
+    const bool json = text[0] == '{' || text[0] == '[';
+    enum iso_status st =
+        json ? iso_runs_add_jsonl(runs, text, strlen(text), "t", ISO_RUNS_TRAINED, err)
+             : iso_runs_add_csv(runs, text, strlen(text), "t", ISO_RUNS_TRAINED, err);
+    return st == ISO_OK ? iso_runs_finish(runs, err) : st;
+}
+
+static const struct {
+    const char *text, *message;
+} broken[] = {
+    {"", "t: empty; a header line is expected"},
+    {"budget,r\n1e18\n", "t:2: 1 fields, but the header has 2"},
+    {"budget,r,r\n", "t:1: column r is there twice"},
+    {"budget,,r\n", "t:1: column 2 has no name"},
+    {"budget,r\n1e18,\"2\n", "t:2: the quoted field does not end"},
+    {"r,n_once,tokens,loss\n1,1e8,1e9,3\n", "t:2: column budget is missing"},
+    {"budget,r,n_onse,tokens,loss\n1e18,1,1e8,1e9,3\n",
+     "t:2: column n_once is missing; is it n_onse?"},
+    {"budget,n_once,token,loss\n1e18,1e8,1e9,3\n", "t:2: column tokens is missing; is it token?"},
+    {"budget,n_once,tokens\n1e18,1e8,1e9\n", "t:2: column loss is missing"},
+    {HEADER "many,2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget: \"many\" is not a number"},
+    {HEADER "0,2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget: 0 must be above 0"},
+    {HEADER ",2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget is empty"},
+    {"flops,n_once,tokens,loss\n-5,1e8,1e9,3\n", "t:2: column flops: -5 must be above 0"},
+    {HEADER GOOD "1e18,0.5,5e7,4e7,1e6,1e9,3.1\n", "t:3: column r: 0.5 must be at least 1"},
+    {HEADER "1e18,two,5e7,4e7,1e6,1e9,3.1\n", "t:2: column r: \"two\" is not a number"},
+    {HEADER "1e18,1e9,5e7,4e7,1e6,1e9,3.1\n", "t:2: column r: 1e+09 recurrences cannot be meant"},
+    {HEADER "1e18,2,-5e7,4e7,1e6,1e9,3.1\n", "t:2: column n_once: -5e7 must be at least 0"},
+    {HEADER "1e18,2,5e7,-1,1e6,1e9,3.1\n", "t:2: column n_rec: -1 must be at least 0"},
+    {HEADER "1e18,4,5e7,0,1e6,1e9,3.1\n",
+     "t:2: column n_rec: r is 4, but no parameters are used r times"},
+    {HEADER "1e18,1,0,0,0,1e9,3.1\n", "t:2: columns n_once and n_rec: the model has no parameters"},
+    {HEADER "1e18,2,5e7,4e7,nope,1e9,3.1\n", "t:2: column n_inject: \"nope\" is not a number"},
+    {HEADER "1e18,2,5e7,4e7,1e6,0,3.1\n", "t:2: column tokens: 0 must be above 0"},
+    {HEADER "1e18,2,5e7,4e7,1e6,0.25,3.1\n", "t:2: column tokens: less than one token"},
+    {HEADER "1e18,2,5e7,4e7,1e6,1e9,low\n", "t:2: column loss: \"low\" is not a number"},
+    {HEADER "1e18,2,5e7,4e7,1e6,1e999,3.1\n", "t:2: column tokens: \"1e999\" is not a number"},
+    {HEADER "1e18,2,5e7,4e7,1e6,\"1e9\"x,3.1\n", "t:2: text after a closing quote"},
+    {"run," HEADER "a," GOOD "a,1e18,2,5e7,4e7,1e6,1e9,3.2\n",
+     "t:3: run a is also at t:2 with other numbers; give repeats of a design their own run names "
+     "and seeds"},
+    {"[1, 2]\n", "t:1: a JSON object is expected on each line: {\"budget\": ..., ...}"},
+    {"{\"budget\": 1e18, \"n_once\": 1e8}\n", "t:1: column tokens is missing"},
+    {"{\"budget\": 1e18, \"n_once\": [1], \"tokens\": 1e9, \"loss\": 3}\n",
+     "t:1: column n_once: a number or a text is expected"},
+    {"{\"budget\": 1e18, \"n_once\": 1e8, \"tokens\": -4, \"loss\": 3}\n",
+     "t:1: column tokens: -4 must be above 0"},
+};
+
+static void test_broken_tables(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        struct iso_runs runs;
+        struct iso_err err;
+        const enum iso_status st = read_text(&runs, broken[i].text, &err);
+        if (st != ISO_BAD_INPUT)
+            fail_msg("case %zu is accepted: %s", i, broken[i].text);
+        if (strcmp(err.msg, broken[i].message) != 0)
+            fail_msg("case %zu says: %s", i, err.msg);
+        iso_runs_release(&runs);
+    }
+}
+
+/* Broken JSON: the parser's message varies, but names the line. */
+static void test_broken_json(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"budget\": 1e18,\n", "{\"budget\" 3}", "{} {}",
+                                        "{\"loss\": nan}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct iso_runs runs;
+        struct iso_err err;
+        assert_int_equal(read_text(&runs, texts[i], &err), ISO_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "t:1"));
+        iso_runs_release(&runs);
+    }
+}
+
+static void test_defaults_and_extras(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_err err;
+    assert_int_equal(read_text(&runs,
+                               "# a comment\nflops,n_once,tokens,loss,lr,note\n"
+                               "6e18,1e8,1e10,2.5,0.01,\"x, y\"\n",
+                               &err),
+                     ISO_OK);
+    assert_int_equal(runs.n, 1);
+    const struct iso_run *run = &runs.at[0];
+    assert_true(run->budget == 6e18 && run->r == 1 && run->n_rec == 0 && run->n_inject == 0);
+    assert_true(isnan(run->n_embed) && isnan(run->d_model));
+    assert_int_equal(run->line, 3);
+    assert_int_equal(runs.n_extra, 2);
+    assert_string_equal(run->extra[1], "x, y");
+    struct iso_str csv = {0};
+    iso_runs_write_csv(&csv, &runs);
+    assert_string_equal(csv.text,
+                        "run,budget,r,n_once,n_rec,n_inject,n_embed,tokens,loss,s,d_model,seed,lr,"
+                        "note\n,6e+18,1,100000000,0,0,,10000000000,2.5,,,,0.01,\"x, y\"\n");
+    iso_str_release(&csv);
+    iso_runs_release(&runs);
+}
+
+/* Rows that are runs, but without a loss to use. */
+static void test_left_out(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_err err;
+    assert_int_equal(
+        read_text(&runs,
+                  "run,status," HEADER "a,done," GOOD "b,diverged,1e18,2,5e7,4e7,1e6,1e9,9.9\n"
+                  "c,done,1e18,2,5e7,4e7,1e6,1e9,nan\nd,,1e18,2,5e7,4e7,1e6,1e9,\n"
+                  "e,ok,1e18,2,5e7,4e7,1e6,1e9,0\nf,running,1e18,2,5e7,4e7,1e6,1e9,3.3\n"
+                  "a,done," GOOD,
+                  &err),
+        ISO_OK);
+    static const char *const reasons[] = {"status diverged", "the loss is not finite",
+                                          "no loss",         "the loss is not above 0",
+                                          "status running",  "the same as t:2"};
+    assert_int_equal(runs.n, 1);
+    assert_int_equal(runs.n_left_out, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(runs.left_out[i].reason, reasons[i]);
+    iso_runs_release(&runs);
+}
+
+/* CSV and JSONL files of one study go together; rows come out sorted. */
+static void test_several_files(void **state)
+{
+    (void)state;
+    static const char csv[] = HEADER "1e19,2,5e7,4e7,1e6,1e9,2.9\n" GOOD;
+    static const char json[] =
+        "{\"budget\": 1e18, \"n_once\": 1e8, \"tokens\": \"1e9\", \"loss\": "
+        "3.25, \"tag\": \"z\", \"nested\": {\"a\": 1}}\n\n"
+        "{\"budget\": 1e18, \"n_once\": 2e8, \"tokens\": 1e9, \"loss\": null}";
+    struct iso_runs runs = {0};
+    struct iso_err err;
+    assert_int_equal(iso_runs_add_csv(&runs, csv, strlen(csv), "a", ISO_RUNS_TRAINED, &err), 0);
+    assert_int_equal(iso_runs_add_jsonl(&runs, json, strlen(json), "b", ISO_RUNS_TRAINED, &err), 0);
+    assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
+    assert_int_equal(runs.n, 3);
+    assert_int_equal(runs.n_left_out, 1);
+    assert_true(runs.at[0].loss == 3.25 && runs.at[1].loss == 3.1 && runs.at[2].loss == 2.9);
+    assert_int_equal(runs.n_extra, 1);
+    assert_string_equal(runs.at[0].extra[0], "z");
+    assert_string_equal(runs.at[2].extra[0], "");
+    iso_runs_release(&runs);
+}
+
+static void test_planned(void **state)
+{
+    (void)state;
+    static const char csv[] =
+        "run,budget,r,n_once,n_rec,n_inject,tokens\nx,1e18,2,5e7,4e7,1e6,1e9\n";
+    struct iso_runs runs = {0};
+    struct iso_err err;
+    assert_int_equal(iso_runs_add_csv(&runs, csv, strlen(csv), "a", ISO_RUNS_PLANNED, &err), 0);
+    assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
+    assert_true(runs.n == 1 && isnan(runs.at[0].loss));
+    iso_runs_release(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_broken_tables),       cmocka_unit_test(test_broken_json),
+        cmocka_unit_test(test_defaults_and_extras), cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_several_files),       cmocka_unit_test(test_planned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
