@@ -68,8 +68,10 @@ static const char *build(struct iso_figure *f, const void *data)
 const struct iso_figure_row iso_fig_allocation = {
     .name = "allocation",
     .title = "Optimal allocation",
-    .caption = "Compute-optimal unique parameters <i>N</i>*(<i>C</i>) and training tokens "
-               "<i>D</i>*(<i>C</i>) under the fitted law, with the real FLOPs per token at each "
+    .caption = "Compute-optimal unique parameters <span class=\"m\"><i>N</i>*(<i>C</i>)</span> and "
+               "training tokens "
+               "<span class=\"m\"><i>D</i>*(<i>C</i>)</span> under the fitted law, with the real "
+               "FLOPs per token at each "
                "width; the names give the fitted exponents. Marks are the optima of the parabolas.",
     .build = build,
 };

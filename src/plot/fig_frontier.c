@@ -102,7 +102,7 @@ static const char *build(struct iso_figure *f, const void *data)
                               .dash = ISO_DASH_SHORT,
                               .width = 1.3};
     if (study->has_restricted)
-        iso_figure_legend(f, &like, "{/:Italic φ} = 1: all {/:Italic r} collapse");
+        iso_figure_legend(f, &like, "{/:Italic φ} = 1, every {/:Italic r}");
     return NULL;
 }
 
@@ -110,8 +110,8 @@ const struct iso_figure_row iso_fig_frontier = {
     .name = "frontier",
     .title = "Compute-optimal frontier",
     .caption = "Left: loss at the compute-optimal size against the budget. Marks are the optima of "
-               "the parabolas, which know nothing of the law; black curves are the fitted law. "
-               "With φ&nbsp;=&nbsp;1 all architectures collapse onto one curve (dashed), which "
-               "fits none of them. Right: the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1.",
+               "the parabolas, which know nothing of the law; black curves are the fitted law. The "
+               "dashed curves are the best fit with φ&nbsp;=&nbsp;1, under which the architectures "
+               "all but coincide. Right: the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1.",
     .build = build,
 };

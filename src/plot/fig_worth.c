@@ -143,11 +143,11 @@ static const char *build(struct iso_figure *f, const void *data)
 const struct iso_figure_row iso_fig_worth = {
     .name = "worth",
     .title = "What one recurrence is worth",
-    .caption = "Left: at equal depth and width the FLOPs per token stay nearly flat while unique "
-               "parameters fall with <i>r</i>; effective parameters "
-               "<i>N</i><sub>once</sub>&nbsp;+&nbsp;<i>r</i><sup>φ</sup><i>N</i><sub>rec</sub> "
-               "fall more slowly. Right: unique blocks that one looped block is worth, with the "
-               "95&nbsp;% interval of φ, between worthless (φ&nbsp;=&nbsp;0) and as good as "
-               "<i>r</i> blocks (φ&nbsp;=&nbsp;1).",
+    .caption = "Left: training FLOPs per token, unique parameters and effective parameters "
+               "<i>N</i><sub>once</sub>&nbsp;+&nbsp;<i>r</i><sup>φ</sup><i>N</i><sub>rec</sub> of "
+               "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. Right: unique "
+               "blocks that one block looped <i>r</i> times is worth, with the 95&nbsp;% interval "
+               "of φ, between nothing (φ&nbsp;=&nbsp;0) and as much as <i>r</i> blocks "
+               "(φ&nbsp;=&nbsp;1).",
     .build = build,
 };

@@ -6,7 +6,7 @@
 
 const struct iso_ink iso_inks[ISO_N_INK] = {
     [ISO_INK_TEXT] = {{32, 36, 42}, {226, 230, 236}},
-    [ISO_INK_MUTED] = {{122, 128, 138}, {140, 148, 160}},
+    [ISO_INK_MUTED] = {{104, 111, 122}, {148, 156, 168}},
     [ISO_INK_ACCENT] = {{192, 57, 30}, {255, 138, 101}},
     [ISO_INK_SECOND] = {{0, 108, 180}, {96, 182, 255}},
     [ISO_INK_GRID] = {{228, 231, 235}, {50, 56, 65}},
@@ -18,7 +18,7 @@ const struct iso_ink iso_inks[ISO_N_INK] = {
  * 3 at the pale end (light) and at the deep end (dark). */
 static const struct {
     double from, to;
-} hue = {305, 100}, light_ramp = {0.30, 0.655}, dark_ramp = {0.53, 0.93};
+} hue = {305, 68}, light_ramp = {0.30, 0.655}, dark_ramp = {0.53, 0.93};
 static const double ramp_chroma = 0.16;
 
 static double gamma_encode(double x)

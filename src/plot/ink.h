@@ -6,7 +6,7 @@
  *
  * The budget ramp is computed in OKLCh (Ottosson, "A perceptual color space for image
  * processing", 2020): lightness rises evenly with the budget while the hue runs from violet over
- * blue and green to yellow, so the order survives colour blindness and grey print.
+ * blue and green to orange, so the order survives colour blindness and grey print.
  *
  * What must stay true:
  * 1. every ink but GRID and BAND has a contrast of at least 3 against its page (WCAG 1.4.11);

@@ -110,7 +110,8 @@ enum iso_status iso_page_table(struct iso_page *page, const char *name, const ch
                   "<div class=\"table\" id=\"table-%s\"><p class=\"caption\"><b>Table %zu.</b> ",
                   name, ++page->n_tables);
     iso_page_text(page, title);
-    iso_page_html(page, "</p><div class=\"scroll\">");
+    bool tall = t->n_cell / t->n_col > 18;
+    iso_page_html(page, "</p><div class=\"scroll%s\">", tall ? " tall" : "");
     iso_table_write(&page->html, t, ISO_TABLE_HTML, false);
     iso_page_html(page, "</div></div>\n");
     iso_str_release(&path);
@@ -125,6 +126,8 @@ static void put_head(struct iso_str *out, const struct iso_page *page, const cha
     iso_str_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                       "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
                       "<link rel=\"icon\" href=\"data:,\">\n<title>");
     iso_html_put(out, title);
     iso_str_puts(out, "</title>\n<style>\n:root{");

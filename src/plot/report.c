@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- tables of the fit ------------------------------------------------------------------------ */
 
@@ -16,7 +17,10 @@
 static const struct {
     const char *table, *section;
 } places[] = {
-    {"parameters", "quality"},
+    {"law", "quality"},       {"residuals", "quality"},  {"intervals", "phi"},
+    {"robustness", "phi"},    {"shape", "phi"},          {"jackknife", "phi"},
+    {"equivalents", "worth"}, {"exponents", "frontier"}, {"frontier", "allocation"},
+    {"optima", "isoflops"},   {"left_out", "runs"},
 };
 
 static const char *section_of_table(const char *name)
@@ -53,54 +57,11 @@ static enum iso_status put_figures(struct iso_page *page, const struct iso_repor
     return st;
 }
 
-static enum iso_status build_compare(struct iso_page *page, const struct iso_report *report,
-                                     struct iso_err *err)
+/* The last part of a path. */
+static const char *file_name(const char *path)
 {
-    const struct iso_compare *c = report->compare;
-    struct iso_compare_view view = {report->study, c};
-    struct iso_table t;
-    enum iso_status st = iso_page_figure(page, &iso_fig_compare_delta, &view, err);
-    if (st == ISO_OK) {
-        iso_table_init(&t, "recipe|φ base|φ|Δφ|low|high|share above 0|inference FLOPs|verdict");
-        for (size_t i = 0; i < c->n; i++) {
-            const struct iso_variant *v = &c->variant[i];
-            iso_table_put(&t, v->name);
-            iso_table_putf(&t, "%.3f", v->phi_base);
-            iso_table_putf(&t, "%.3f", v->phi);
-            iso_table_putf(&t, "%+.3f", v->delta_phi);
-            iso_table_putf(&t, "%+.3f", v->delta_low);
-            iso_table_putf(&t, "%+.3f", v->delta_high);
-            iso_table_putf(&t, "%.3f", v->share_above);
-            iso_table_putf(&t, "%+.1f %%", 100 * v->inference_change);
-            iso_table_put(&t, iso_verdict_name(v->verdict));
-        }
-        st = iso_page_table(page, "compare", "Change of φ against the base", &t, err);
-        iso_table_release(&t);
-    }
-    if (st == ISO_OK)
-        st = iso_page_figure(page, &iso_fig_compare_isoflops, &view, err);
-    if (st != ISO_OK)
-        return st;
-    iso_table_init(&t, "recipe|budget|r|change (nats)|token|capacity|width|N* base|N*");
-    for (size_t i = 0; i < c->n; i++)
-        for (size_t k = 0; k < c->variant[i].n_channels; k++) {
-            const struct iso_channel *q = &c->variant[i].channel[k];
-            char text[40];
-            iso_table_put(&t, c->variant[i].name);
-            iso_power_plain(text, q->budget);
-            iso_table_put(&t, text);
-            iso_table_putf(&t, "%g", q->r);
-            iso_table_putf(&t, "%+.4f", q->change);
-            iso_table_putf(&t, "%+.4f", q->token);
-            iso_table_putf(&t, "%+.4f", q->capacity);
-            iso_table_putf(&t, "%+.4f", q->width);
-            iso_table_put(&t, iso_format_count(text, q->base_n));
-            iso_table_put(&t, iso_format_count(text, q->variant_n));
-        }
-    st = iso_page_table(page, "compare-channels",
-                        "Change of the compute-optimal loss and where it comes from", &t, err);
-    iso_table_release(&t);
-    return st;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 static enum iso_status build_runs(struct iso_page *page, const struct iso_report *report,
@@ -112,9 +73,8 @@ static enum iso_status build_runs(struct iso_page *page, const struct iso_report
     iso_table_init(&t, "budget|r|d_model|N|tokens|loss|predicted|residual|source");
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
-        char text[40];
-        iso_power_plain(text, run->budget);
-        iso_table_put(&t, text);
+        char text[32];
+        iso_table_putf(&t, "%.3g", run->budget);
         iso_table_putf(&t, "%g", run->r);
         if (isfinite(run->d_model))
             iso_table_putf(&t, "%g", run->d_model);
@@ -125,26 +85,12 @@ static enum iso_status build_runs(struct iso_page *page, const struct iso_report
         iso_table_putf(&t, "%.4f", run->loss);
         iso_table_putf(&t, "%.4f", d->predicted[i]);
         iso_table_putf(&t, "%+.4f", d->residual[i]);
-        iso_table_putf(&t, "%s:%d", run->file, run->line);
+        iso_table_putf(&t, "%s:%d", file_name(run->file), run->line);
     }
     enum iso_status st = iso_page_table(page, "runs", "Runs and what the law predicts", &t, err);
     iso_table_release(&t);
-    if (st != ISO_OK)
-        return st;
     if (runs->n_left_out == 0)
         iso_page_html(page, "<p>No row was left out.</p>\n");
-    iso_table_init(&t, "source|budget|r|reason");
-    for (size_t i = 0; i < runs->n_left_out; i++) {
-        const struct iso_left_out *l = &runs->left_out[i];
-        char text[40];
-        iso_table_putf(&t, "%s:%d", l->run.file, l->run.line);
-        iso_power_plain(text, l->run.budget);
-        iso_table_put(&t, text);
-        iso_table_putf(&t, "%g", l->run.r);
-        iso_table_put(&t, l->reason);
-    }
-    st = iso_page_table(page, "left-out", "Rows left out of the fit", &t, err);
-    iso_table_release(&t);
     return st;
 }
 
@@ -168,13 +114,24 @@ static enum iso_status build_provenance(struct iso_page *page, const struct iso_
     for (size_t i = 0; i < report->n_input; i++) {
         iso_page_html(page, "<dt>Input</dt><dd><code>");
         iso_page_text(page, report->input[i].path);
-        iso_page_html(page, "</code>, %zu bytes, XXH64 <code>%016" PRIx64 "</code></dd>\n",
-                      report->input[i].bytes, report->input[i].checksum);
+        iso_page_html(page, "</code>");
+        if (report->input[i].bytes)
+            iso_page_html(page, ", %zu bytes, XXH64 <code>%016" PRIx64 "</code>",
+                          report->input[i].bytes, report->input[i].checksum);
+        iso_page_html(page, "</dd>\n");
     }
     iso_page_html(page, "<dt>Files</dt><dd><a href=\"fit.json\">fit.json</a> (everything at full "
                         "precision), <a href=\"runs.csv\">runs.csv</a>, figures/*.svg, "
                         "figures/*.pdf, tables/*.tex</dd></dl>\n");
     return ISO_OK;
+}
+
+static bool has_tables(const char *section)
+{
+    for (const struct iso_study_table *row = iso_study_tables; row->name; row++)
+        if (iso_str_eq(section_of_table(row->name), section))
+            return true;
+    return false;
 }
 
 /* A section shows its figures, then what build() adds, then its tables. */
@@ -192,7 +149,6 @@ struct row {
 
 static const struct row rows[] = {
     {"worth", "What one recurrence is worth", FIGURES(&iso_fig_worth), NULL},
-    {"compare", "Recipes compared", NULL, build_compare},
     {"frontier", "Compute-optimal frontier", FIGURES(&iso_fig_frontier), NULL},
     {"isoflops", "Loss at fixed compute", FIGURES(&iso_fig_isoflops), NULL},
     {"allocation", "Optimal allocation", FIGURES(&iso_fig_allocation), NULL},
@@ -242,13 +198,6 @@ static enum iso_status write_data(const struct iso_report *report, const char *d
     iso_str_putc(&s, '\n');
     enum iso_status st = write_in(dir, "fit.json", &s, err);
     iso_str_clear(&s);
-    if (st == ISO_OK && report->compare) {
-        struct iso_json_out v = {&s, 2, 0, false};
-        iso_compare_write_json(&v, report->compare);
-        iso_str_putc(&s, '\n');
-        st = write_in(dir, "compare.json", &s, err);
-        iso_str_clear(&s);
-    }
     if (st == ISO_OK) {
         iso_runs_write_csv(&s, report->study->runs);
         st = write_in(dir, "runs.csv", &s, err);
@@ -267,7 +216,7 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
         if (i == first_extra)
             for (size_t k = 0; k < report->n_extra; k++)
                 sections[n++] = report->extra[k];
-        if (rows[i].build == build_compare && !report->compare)
+        if (!rows[i].build && !rows[i].figures && !has_tables(rows[i].id))
             continue;
         bound[i] = (struct bound_row){&rows[i], report};
         sections[n++] = (struct iso_section){rows[i].id, rows[i].title, build_row, &bound[i]};

@@ -34,5 +34,9 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
 void iso_report_headline(struct iso_str *out, const struct iso_report *report);
 void iso_report_verdict(struct iso_str *out, const struct iso_study *study);
 void iso_report_method(struct iso_str *out, const struct iso_report *report);
+/* Recipes compared (report_compare.c). */
+enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso_report *report,
+                                         struct iso_err *err);
+void iso_report_compare_json(struct iso_str *out, const struct iso_report *report);
 
 #endif

@@ -55,9 +55,11 @@ void iso_report_verdict(struct iso_str *out, const struct iso_study *study)
         iso_str_puts(out, "No interval was computed, so this number has no error bar.");
     else
         iso_str_puts(out, about_ends(interval));
-    if (study->has_intervals && study->intervals.widest)
-        iso_str_printf(out, " The widest interval, %s, is [%.3f, %.3f].", study->intervals.widest,
-                       study->intervals.widest_low, study->intervals.widest_high);
+    const struct iso_intervals *v = &study->intervals;
+    if (study->has_intervals && v->widest &&
+        v->widest_high - v->widest_low > 1.001 * (interval[1] - interval[0]))
+        iso_str_printf(out, " The widest interval, %s, is [%.3f, %.3f].", v->widest, v->widest_low,
+                       v->widest_high);
 }
 
 static void put_phi(struct iso_str *out, const struct iso_study *study)

@@ -1,0 +1,187 @@
+/* isodepth report: a study (and a comparison of recipes) as one page with figures and tables. */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "cmd/fit_args.h"
+#include "plot/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct report_args {
+    struct iso_fit_args fit;
+    const char *out, *law;
+    struct iso_strings compare;
+};
+
+static const struct report_args defaults = {.fit = ISO_FIT_ARGS_DEFAULTS, .law = "joint"};
+
+static const struct iso_opt options[] = {
+    {"out", 'o', ISO_OPT_STRING, offsetof(struct report_args, out), "DIR",
+     "directory to write into (needed)", 0, 0},
+    {"law", 0, ISO_OPT_STRING, offsetof(struct report_args, law), "NAME",
+     "joint, chinchilla, parcae, phi_per_r or offset_per_r (joint)", 0, 0},
+    ISO_FIT_OPTS(report_args),
+    {0},
+};
+
+static enum iso_status study_options(struct iso_study_options *o, const struct report_args *a,
+                                     struct iso_err *err)
+{
+    *o = iso_study_defaults();
+    enum iso_status st = iso_fit_args_options(&o->fit, &a->fit, err);
+    if (st != ISO_OK)
+        return st;
+    o->resamples = (size_t)a->fit.resamples;
+    o->fit.law = iso_law_find(a->law);
+    if (o->fit.law)
+        return ISO_OK;
+    const char *near = iso_law_nearest(a->law);
+    return iso_fail(err, ISO_USAGE, "--law: there is no law \"%s\"; %s%s%s", a->law,
+                    near ? "did you mean " : "isodepth help report lists them", near ? near : "",
+                    near ? "?" : "");
+}
+
+/* "results/base.csv" is called "base". */
+static const char *recipe_name(struct iso_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
+    const char *dot = strrchr(from, '.');
+    if (iso_str_eq(path, "-"))
+        return "standard input";
+    return dot && dot > from ? iso_arena_strndup(arena, from, (size_t)(dot - from)) : from;
+}
+
+static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *arena,
+                                const char *path, struct iso_err *err)
+{
+    if (iso_dir_exists(path)) /* a study: its table is meant */
+        path = iso_arena_printf(arena, "%s/runs.csv", path);
+    *in = (struct iso_report_input){.path = path};
+    if (iso_str_eq(path, "-"))
+        return ISO_OK; /* it has been read already and cannot be read again */
+    struct iso_str text = {0};
+    enum iso_status st = iso_file_read(&text, path, err);
+    in->bytes = text.len;
+    in->checksum = iso_xxh64(iso_str_text(&text), text.len, 0);
+    iso_str_release(&text);
+    return st;
+}
+
+/* The command as typed, so that it can be typed again. */
+static void command_line(struct iso_str *out)
+{
+    struct iso_str raw = {0};
+    if (iso_file_read(&raw, "/proc/self/cmdline", NULL) != ISO_OK)
+        iso_str_puts(out, "isodepth report");
+    for (size_t at = 0; at < raw.len; at += strlen(raw.text + at) + 1) {
+        const char *word = raw.text + at, *slash = strrchr(word, '/');
+        if (at == 0 && slash)
+            word = slash + 1;
+        bool quote = !*word || strpbrk(word, " \t\n'\"\\$&|;<>()*?[]#~`!{}");
+        iso_str_puts(out, at ? " " : "");
+        iso_str_puts(out, quote ? "'" : "");
+        for (const char *p = word; *p; p++)
+            iso_str_printf(out, *p == '\'' ? "'\\''" : "%c", *p);
+        iso_str_puts(out, quote ? "'" : "");
+    }
+    iso_str_release(&raw);
+}
+
+/* Everything that one report needs, released together. */
+struct job {
+    struct iso_arena arena;
+    struct iso_runs base, *variant;
+    size_t n_variant;
+    struct iso_study study;
+    bool has_study;
+};
+
+static void release(struct job *job)
+{
+    if (job->has_study)
+        iso_study_release(&job->study);
+    for (size_t i = 0; i < job->n_variant; i++)
+        iso_runs_release(&job->variant[i]);
+    iso_runs_release(&job->base);
+    iso_arena_release(&job->arena);
+}
+
+static enum iso_status read_tables(struct job *job, struct iso_operands ops,
+                                   const struct iso_strings *variants, struct iso_err *err)
+{
+    enum iso_status st =
+        iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
+    job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, variants->n + 1);
+    for (size_t i = 0; i < variants->n && st == ISO_OK; i++) {
+        st = iso_runs_read(&job->variant[i], &variants->at[i], 1, ISO_RUNS_TRAINED, err);
+        job->n_variant = i + 1;
+    }
+    return st;
+}
+
+static enum iso_status write_report(struct job *job, struct iso_operands ops,
+                                    const struct report_args *a, struct iso_err *err)
+{
+    size_t n = ops.n + a->compare.n;
+    struct iso_report_input *input = ISO_ARENA_NEW_N(&job->arena, struct iso_report_input, n);
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; i < n && st == ISO_OK; i++)
+        st =
+            checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : a->compare.at[i - ops.n], err);
+    struct iso_str command = {0};
+    command_line(&command);
+    struct iso_report report = {.study = &job->study,
+                                .title = recipe_name(&job->arena, ops.at[0]),
+                                .command = iso_str_text(&command),
+                                .input = input,
+                                .n_input = n};
+    if (st == ISO_OK)
+        st = iso_report_write(&report, a->out, err);
+    iso_str_release(&command);
+    return st;
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct report_args *a = args;
+    struct iso_study_options o;
+    if (!a->out)
+        return iso_fail(err, ISO_USAGE, "say where to write the report: --out DIR");
+    enum iso_status st = study_options(&o, a, err);
+    if (st != ISO_OK)
+        return st;
+    struct job job = {0};
+    st = iso_dir_make(a->out, err); /* a place that cannot be written is better known now */
+    if (st == ISO_OK)
+        st = read_tables(&job, ops, &a->compare, err);
+    if (st == ISO_OK)
+        st = (job.has_study = true, iso_study_run(&job.study, &job.base, &o, err));
+    if (st == ISO_OK)
+        st = write_report(&job, ops, a, err);
+    if (st == ISO_OK)
+        printf("%s/report.html\n", a->out);
+    release(&job);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_report = {
+    .name = "report",
+    .operands = "RUNS...",
+    .summary = "fit a table of runs and write a page with figures and tables",
+    .details =
+        "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as\n"
+        "`isodepth fit` does and writes into DIR: report.html, which needs no network;\n"
+        "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv.\n\n"
+        "The figures need gnuplot (package gnuplot-nox). Without it the report is written with\n"
+        "its tables only and says so.",
+    .group = "Analysis",
+    .min_operands = 1,
+    .max_operands = 1000,
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct report_args),
+    .run = run,
+};
