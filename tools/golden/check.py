@@ -5,7 +5,9 @@
     over the copies of the last `window` iterations. This is what truncated BPTT means; window = r is the full gradient.
  3. Central differences along a random direction of each tensor.
  4. Polar Express in fp32 maps singular values >= 1e-3 of its normalised input into [0.858, 1.142]; MuonH keeps the norm of a matrix.
- 5. The fp32 reference agrees with the committed float64 numbers; the largest errors are printed (the tolerances of README.md come from here).
+ 5. The speed peer (bench/torch_train.py) is the same model: gradients, and weights after three steps.
+ 6. The fp32 reference agrees with the committed float64 numbers; the largest errors are printed; the tolerances of
+    README.md come from here.
 """
 import pathlib
 import sys
@@ -18,7 +20,8 @@ import make
 from hashed import tokens, uniform
 from reference import Config, Optimizer, POLAR, group, logits, loss_and_grads, polar_express, token_losses
 
-DATA = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "data"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "golden" / "data"
 failures = 0
 
 
@@ -181,6 +184,48 @@ def check_muon_norm():
     report("MuonH keeps norms", max(abs(float(w.norm()) / start[n] - 1) for n, w in p.items() if group(n) == "muon"), 1e-12)
 
 
+# ---- the speed peer ---------------------------------------------------------------------------------------------------------------------
+
+def peer_names(c):
+    """{parameter of bench/torch_train.py: (names here), stacked if three}."""
+    names = {"wte": ["transformer.wte.weight"], "lm_head": ["lm_head.weight"]}
+    names.update({n: [n + ".weight"] for n in ("norm_emb", "norm_recur", "norm_final")})
+    if c.loop == "linear":
+        names["inject"] = ["inject.weight"]
+    for layer in (f"{part}.{i}." for part in ("prelude", "recur", "coda") for i in range(getattr(c, part))):
+        names[layer + "qkv"] = [f"transformer.{layer}attn.{n}.weight" for n in ("c_q", "c_k", "c_v")]
+        for theirs, ours in (("proj", "attn.c_proj"), ("fc", "mlp.c_fc"), ("out", "mlp.c_proj"), ("n1", "n1"), ("n3", "n3")):
+            names[layer + theirs] = [f"transformer.{layer}{ours}.weight"]
+    return names
+
+
+def check_peer():
+    sys.path.insert(0, str(ROOT / "bench"))
+    import torch_train
+    rows = tokens("tokens", (3, 4, 13), 64)
+    for c in (Config("none", prelude=0, recur=12, coda=0, vocab=64), Config("linear", recur=2, r=4, window=4, vocab=64)):
+        p, names = single(c), peer_names(c)
+        model = torch_train.Model(c.d, c.head, 12, c.r, 12, 64, torch.float32)
+        theirs = dict(model.named_parameters())
+        pick = lambda tensors, ours: torch.stack([tensors[n] for n in ours]) if len(ours) > 1 else tensors[ours[0]]
+        for n, ours in names.items():
+            theirs[n].data.copy_(pick(p, ours))
+        muon, adam = torch_train.optimizers(model, torch.float32)
+        optimizer = Optimizer(p, make.RATES, 10**9)             # so long a run that the rates stand still
+        worst_grad = 0.0
+        for step in range(3):
+            model(rows[step, :, :-1], rows[step, :, 1:]).backward()
+            grads = loss_and_grads(p, c, rows[step])[3]
+            worst_grad = max([worst_grad] + [distance(theirs[n].grad, pick(grads, ours)) for n, ours in names.items()])
+            optimizer.step(grads)
+            adam.step()
+            muon.step(make.RATES["muon"])
+            model.zero_grad(set_to_none=True)
+        worst = max(distance(theirs[n].data, pick(p, ours)) for n, ours in names.items())
+        report(f"speed peer {make.label(c)}, gradients of three steps", worst_grad, 1e-4)
+        report(f"speed peer {make.label(c)}, weights after three steps", worst, 1e-5)
+
+
 # ---- the files --------------------------------------------------------------------------------------------------------------------------
 
 def read_cases(path):
@@ -253,6 +298,7 @@ def main():
     check_differences()
     check_polar()
     check_muon_norm()
+    check_peer()
     check_grad_files()
     check_train_file()
     sys.exit(failures > 0)
