@@ -29,3 +29,4 @@ LEFT_OUT += $(if $(HAVE_DNNL),,src/kern/gemm_dnnl.c)
 # Other processors than x86-64 have the plain C kernels.
 LEFT_OUT += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),,$(wildcard src/kern/*_avx2.c \
     src/kern/*_avx512.c src/kern/*_amx.c tests/kern/*_avx2.c))
+LEFT_OUT += $(if $(HAVE_SQLITE),src/sweep/store_none.c,src/sweep/store.c)

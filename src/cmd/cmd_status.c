@@ -1,0 +1,101 @@
+/* isodepth status: how a study stands, seen from outside its scheduler. */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cmd/sweep_view.h"
+#include "sweep/sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct status_args {
+    bool json;
+};
+
+static const struct iso_opt options[] = {
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct status_args, json), NULL, "print JSON", 0, 0},
+    {0},
+};
+
+/* Whether a scheduler holds the study; a read-only study has none of ours. */
+static bool scheduler_at_work(const char *study)
+{
+    struct iso_str path = {0};
+    int fd;
+    bool held = false;
+    iso_str_printf(&path, "%s/lock", study);
+    if (iso_file_exists(path.text) && iso_lock_acquire(&fd, &held, path.text, NULL) == ISO_OK)
+        iso_lock_release(fd);
+    iso_str_release(&path);
+    return held;
+}
+
+static void print_json(const struct iso_schedule_now *now, bool at_work)
+{
+    struct iso_str s = {0};
+    struct iso_json_out w = {&s, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_int(&w, "n_runs", (int64_t)now->n);
+    for (size_t i = 0; i < ISO_N_STATE; i++)
+        iso_json_put_int(&w, iso_state_name[i], (int64_t)now->count[i]);
+    iso_json_put_number(&w, "flops", now->flops);
+    iso_json_put_number(&w, "flops_done", now->flops_done);
+    iso_json_put_bool(&w, "scheduler", at_work);
+    iso_json_end(&w, '}');
+    puts(iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+static void print_trouble(const struct iso_record *recs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (recs[i].state == ISO_STATE_FAILED || recs[i].state == ISO_STATE_DIVERGED)
+            printf("%s %s %s\n", recs[i].id, iso_state_name[recs[i].state], recs[i].message);
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct status_args *a = args;
+    const char *study = ops.at[0];
+    struct iso_record *recs;
+    size_t n;
+    enum iso_status st = iso_sweep_read(&recs, &n, study, err);
+    if (st != ISO_OK)
+        return st;
+    bool at_work = scheduler_at_work(study);
+    for (size_t i = 0; i < n; i++) /* its scheduler was killed: nothing runs */
+        if (recs[i].state == ISO_STATE_RUNNING && !at_work)
+            recs[i].state = ISO_STATE_PLANNED;
+    struct iso_arena arena = {0};
+    struct iso_schedule_now now;
+    iso_schedule_look(&now, &arena, study, recs, n);
+    if (a->json) {
+        print_json(&now, at_work);
+    } else {
+        struct iso_str text = {0};
+        iso_sweep_view_write(&text, &now, 0);
+        fputs(iso_str_text(&text), stdout);
+        iso_str_release(&text);
+        puts(at_work ? "a scheduler is at work" : "no scheduler is at work");
+        print_trouble(recs, n);
+    }
+    iso_arena_release(&arena);
+    free(recs);
+    return ISO_OK;
+}
+
+const struct iso_cmd iso_cmd_status = {
+    .name = "status",
+    .operands = "STUDY",
+    .summary = "show how far a study is",
+    .details = "Reads the study's store and the folders of the running runs; it needs no lock and "
+               "may be called at any time.",
+    .group = "Study",
+    .min_operands = 1,
+    .max_operands = 1,
+    .opts = options,
+    .size = sizeof(struct status_args),
+    .run = run,
+};

@@ -1,0 +1,157 @@
+/* Runs as child processes of the scheduler.
+ *
+ * 1. A child dies with its scheduler: the kernel sends it SIGTERM when the parent ends in whatever
+ *    way (PR_SET_PDEATHSIG); it saves and leaves.
+ * 2. A child holds the lock on its folder's `.running` as long as it lives: the scheduler takes
+ *    the lock, the child inherits the open file, and the scheduler closes its own copy.  So a
+ *    second scheduler, started while a child of a killed one is still saving, waits for it.
+ * 3. Children are in process groups of their own: Ctrl-C reaches the scheduler alone, which passes
+ *    it on. */
+#include "base/file.h"
+#include "sweep/launch.h"
+#include "sweep/sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct child {
+    pid_t pid;
+    char id[64];
+};
+
+struct local {
+    struct child *child;
+    size_t n, room;
+};
+
+static enum iso_status local_open(struct iso_launch *l, struct iso_err *err)
+{
+    (void)err;
+    l->state = ISO_NEW(struct local);
+    return ISO_OK;
+}
+
+/* In the child, between fork and exec: async-signal-safe calls only. */
+_Noreturn static void become(const char *const *argv, pid_t parent, int log, int lock)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) /* it died before we asked */
+        _exit(3);
+    int null = open("/dev/null", O_RDONLY);
+    dup2(null, STDIN_FILENO);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    fcntl(lock, F_SETFD, 0); /* stays open in the trainer */
+    execvp(argv[0], (char *const *)argv);
+    dprintf(STDERR_FILENO, "isodepth: cannot start %s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+static enum iso_status start_one(struct iso_launch *l, bool *started, const struct iso_record *rec,
+                                 struct iso_err *err)
+{
+    struct local *local = l->state;
+    struct iso_arena arena = {0};
+    struct iso_str lock_path = iso_sweep_path(l->o.study, rec->id, ".running");
+    struct iso_str log_path = iso_sweep_path(l->o.study, rec->id, "train.log");
+    const char **argv = iso_launch_argv(&arena, &l->o, rec->id);
+    int lock = -1, log = -1;
+    bool held = false;
+    enum iso_status st = iso_lock_acquire(&lock, &held, lock_path.text, err);
+    if (st != ISO_OK || held)
+        goto out;
+    log = open(log_path.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (log < 0) {
+        st = iso_fail(err, ISO_IO, "%s: cannot write: %s", log_path.text, strerror(errno));
+        goto out;
+    }
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        become(argv, parent, log, lock);
+    if (pid < 0) {
+        st = iso_fail(err, ISO_IO, "cannot start a process for run %s: %s", rec->id,
+                      strerror(errno));
+        goto out;
+    }
+    struct child *c = ISO_PUSH(local->child, local->n, local->room);
+    c->pid = pid;
+    snprintf(c->id, sizeof c->id, "%s", rec->id);
+    *started = true;
+out:
+    if (log >= 0)
+        close(log);
+    iso_lock_release(lock);
+    iso_str_release(&lock_path);
+    iso_str_release(&log_path);
+    iso_arena_release(&arena);
+    return st;
+}
+
+static enum iso_status local_start(struct iso_launch *l, bool *started,
+                                   const struct iso_record *const *runs, size_t n,
+                                   struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < n; i++)
+        st = start_one(l, &started[i], runs[i], err);
+    return st;
+}
+
+static enum iso_status local_poll(struct iso_launch *l, struct iso_err *err)
+{
+    (void)err;
+    struct local *local = l->state;
+    for (size_t i = 0; i < local->n;) {
+        int status;
+        if (waitpid(local->child[i].pid, &status, WNOHANG) <= 0) {
+            i++;
+            continue;
+        }
+        bool killed = WIFSIGNALED(status);
+        struct iso_ended *e =
+            iso_launch_ended(l, local->child[i].id,
+                             killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+        if (killed)
+            snprintf(e->message, sizeof e->message, "killed by signal %d (%s)", WTERMSIG(status),
+                     strsignal(WTERMSIG(status)));
+        local->child[i] = local->child[--local->n];
+    }
+    return ISO_OK;
+}
+
+static void local_stop(struct iso_launch *l, bool now)
+{
+    const struct local *local = l->state;
+    for (size_t i = 0; i < local->n; i++)
+        kill(local->child[i].pid, now ? SIGKILL : SIGTERM);
+}
+
+static void local_close(struct iso_launch *l)
+{
+    struct local *local = l->state;
+    if (local)
+        free(local->child);
+    free(local);
+    l->state = NULL;
+}
+
+const struct iso_launcher iso_launcher_local = {
+    .name = "local",
+    .help = "processes on this machine",
+    .open = local_open,
+    .start = local_start,
+    .poll = local_poll,
+    .stop = local_stop,
+    .close = local_close,
+};

@@ -1,0 +1,191 @@
+/* Reading a run's folder: see result.h. */
+#include "sweep/result.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TAIL_BYTES = 8192 };
+
+static enum iso_result take_result(struct iso_record *rec, const struct iso_json *v,
+                                   const char *path, struct iso_err *err)
+{
+    const char *status = iso_json_string(v, "status", "");
+    bool done = iso_str_eq(status, "done"), diverged = iso_str_eq(status, "diverged");
+    struct iso_record found;
+    iso_record_init(&found);
+    iso_record_read_json(&found, v, ISO_COLUMN_PLAN);
+    if (!done && !diverged) {
+        iso_fail(err, ISO_BAD_INPUT, "%s: status: expected done or diverged, found \"%.40s\"", path,
+                 status);
+        return ISO_RESULT_DAMAGED;
+    }
+    double loss = iso_json_number(v, "loss", NAN);
+    if (done && !(isfinite(loss) && loss > 0)) {
+        iso_fail(err, ISO_BAD_INPUT, "%s: loss is missing or not a number above 0", path);
+        return ISO_RESULT_DAMAGED;
+    }
+    const struct iso_column *c = iso_record_differs(rec, &found);
+    if (c) {
+        char a[32], b[32];
+        iso_fail(err, ISO_BAD_INPUT, "%s: %s is %s, the plan says %s", path, c->name,
+                 iso_record_cell(a, &found, c), iso_record_cell(b, rec, c));
+        return ISO_RESULT_OTHER;
+    }
+    iso_record_read_json(rec, v, ISO_COLUMN_RESULT);
+    rec->loss = loss;
+    rec->state = done ? ISO_STATE_DONE : ISO_STATE_DIVERGED;
+    rec->message[0] = '\0';
+    return ISO_RESULT_GOOD;
+}
+
+enum iso_result iso_result_parse(struct iso_record *rec, const char *text, size_t len,
+                                 const char *path, struct iso_err *err)
+{
+    struct iso_arena arena = {0};
+    const struct iso_json *v;
+    enum iso_result out = ISO_RESULT_DAMAGED;
+    if (iso_json_parse(&v, &arena, text, len, path, err) == ISO_OK)
+        out = take_result(rec, v, path, err);
+    iso_arena_release(&arena);
+    return out;
+}
+
+enum iso_result iso_result_read(struct iso_record *rec, const char *dir, struct iso_err *err)
+{
+    struct iso_str path = {0}, text = {0};
+    enum iso_result out = ISO_RESULT_NONE;
+    iso_str_printf(&path, "%s/result.json", dir);
+    if (iso_file_exists(path.text))
+        out = iso_file_read(&text, path.text, err) == ISO_OK
+                  ? iso_result_parse(rec, iso_str_text(&text), text.len, path.text, err)
+                  : ISO_RESULT_DAMAGED;
+    iso_str_release(&text);
+    iso_str_release(&path);
+    return out;
+}
+
+enum iso_result iso_result_read_plan(struct iso_record *rec, const char *dir, struct iso_err *err)
+{
+    struct iso_str path = {0}, text = {0};
+    struct iso_arena arena = {0};
+    const struct iso_json *v;
+    enum iso_result out = ISO_RESULT_NONE;
+    iso_str_printf(&path, "%s/run.json", dir);
+    if (iso_file_exists(path.text)) {
+        out = ISO_RESULT_DAMAGED;
+        if (iso_file_read(&text, path.text, err) == ISO_OK &&
+            iso_json_parse(&v, &arena, iso_str_text(&text), text.len, path.text, err) == ISO_OK) {
+            iso_record_read_json(rec, v, ISO_COLUMN_PLAN);
+            iso_record_set_text(rec, iso_column_find("source"), iso_json_string(v, "source", ""));
+            out = ISO_RESULT_GOOD;
+        }
+    }
+    iso_arena_release(&arena);
+    iso_str_release(&text);
+    iso_str_release(&path);
+    return out;
+}
+
+enum iso_status iso_result_write_plan(const struct iso_record *rec, const char *dir,
+                                      struct iso_err *err)
+{
+    struct iso_str path = {0}, text = {0};
+    iso_str_printf(&path, "%s/run.json", dir);
+    iso_record_write_json(&text, rec);
+    enum iso_status st = iso_dir_make(dir, err);
+    if (st == ISO_OK)
+        st = iso_file_write(path.text, text.text, text.len, err);
+    iso_str_release(&text);
+    iso_str_release(&path);
+    return st;
+}
+
+enum iso_status iso_result_write(const struct iso_record *rec, const char *dir, struct iso_err *err)
+{
+    struct iso_str path = {0}, text = {0};
+    struct iso_json_out w = {&text, 2, 0, false};
+    iso_str_printf(&path, "%s/result.json", dir);
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_string(&w, "status", iso_state_name[rec->state]);
+    for (const struct iso_column *c = iso_columns; c->name; c++) {
+        if (c->part == ISO_COLUMN_BOOK)
+            continue;
+        if (c->kind == ISO_COLUMN_TEXT)
+            iso_json_put_string(&w, c->name, iso_record_text(rec, c));
+        else
+            iso_json_put_number(&w, c->name, iso_record_number(rec, c));
+    }
+    iso_json_end(&w, '}');
+    iso_str_putc(&text, '\n');
+    enum iso_status st = iso_file_write(path.text, text.text, text.len, err);
+    iso_str_release(&text);
+    iso_str_release(&path);
+    return st;
+}
+
+/* The last TAIL_BYTES of a file, NUL-terminated. */
+static size_t read_tail(char buf[TAIL_BYTES + 1], const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n = 0;
+    if (f) {
+        if (fseek(f, -(long)TAIL_BYTES, SEEK_END) != 0)
+            rewind(f); /* shorter than that */
+        n = fread(buf, 1, TAIL_BYTES, f);
+        fclose(f);
+    }
+    buf[n] = '\0';
+    return n;
+}
+
+/* Cuts `buf` behind its last whole line and returns that line's start, NULL when there is none. */
+static char *last_whole_line(char *buf)
+{
+    char *end = strrchr(buf, '\n');
+    if (!end)
+        return NULL;
+    *end = '\0';
+    char *before = strrchr(buf, '\n');
+    return before ? before + 1 : buf;
+}
+
+struct iso_run_progress iso_result_progress(const char *dir)
+{
+    struct iso_run_progress p = {NAN, NAN, NAN};
+    struct iso_str path = {0};
+    char buf[TAIL_BYTES + 1];
+    iso_str_printf(&path, "%s/metrics.jsonl", dir);
+    read_tail(buf, path.text);
+    char *line;
+    /* The newest line that tells a step: validation lines may stand between. */
+    while (isnan(p.step) && (line = last_whole_line(buf))) {
+        struct iso_arena arena = {0};
+        const struct iso_json *v;
+        if (iso_json_parse(&v, &arena, line, strlen(line), path.text, NULL) == ISO_OK) {
+            p.step = iso_json_number(v, "step", NAN);
+            p.tokens = iso_json_number(v, "tokens", NAN);
+            p.loss = iso_json_number(v, "loss", NAN);
+        }
+        iso_arena_release(&arena);
+        if (line == buf)
+            break;
+        *line = '\0';
+    }
+    iso_str_release(&path);
+    return p;
+}
+
+void iso_result_last_line(char *out, size_t room, const char *path)
+{
+    char buf[TAIL_BYTES + 1];
+    size_t n = read_tail(buf, path);
+    while (n > 0 && strchr("\r\n ", buf[n - 1]))
+        buf[--n] = '\0';
+    const char *line = strrchr(buf, '\n');
+    line = line ? line + 1 : buf;
+    const char *live = strrchr(line, '\r'); /* a progress line overwrites itself */
+    snprintf(out, room, "%s", live ? live + 1 : line);
+}

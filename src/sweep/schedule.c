@@ -1,0 +1,514 @@
+/* The scheduler: see schedule.h.
+ *
+ * One loop: look at what ended, start what fits, show, wait for a signal or half a second.
+ * 1. A run's state changes in the store before and after its process lives, never while.
+ * 2. A run is done when its folder says so, whatever its exit code was.
+ * 3. The loop sleeps in sigtimedwait; SIGCHLD and the stop signals are blocked elsewhere. */
+#include "sweep/schedule.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_RESUMABLE = 3 };
+static const double wake_seconds = 0.5;
+static const double least_free_bytes = 1 << 20;
+
+/* A wanted run on its way. */
+struct job {
+    struct iso_record *rec;
+    enum { QUEUED, RUNNING, OVER } stage;
+    bool waits;           /* said that its folder is in use */
+    int failures;         /* in a row, without progress in between */
+    double best_step;     /* that any attempt reached */
+    double started, wall; /* monotonic; time of day */
+    double done_before;   /* FLOPs that earlier sessions had done */
+};
+
+struct scheduler {
+    struct iso_sweep *sw;
+    const struct iso_schedule_options *o;
+    const struct iso_schedule_view *view;
+    struct iso_launch launch;
+    struct job *job;
+    size_t n;
+    bool stopping, killing, cancelled;
+    double begun, wall_offset;
+    char host[64];
+    struct iso_err *err;
+    enum iso_status status; /* of the first thing that went wrong for good, and its message */
+    struct iso_err first;
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(const struct scheduler *s, const char *fmt,
+                                                       ...)
+{
+    struct iso_str text = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    iso_str_vprintf(&text, fmt, ap);
+    va_end(ap);
+    s->view->event(s->view->ctx, iso_str_text(&text));
+    iso_str_release(&text);
+}
+
+static double time_of_day(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+/* A failure that ends the session: the runs are asked to save and stop. */
+static void give_up(struct scheduler *s, enum iso_status st)
+{
+    if (s->status == ISO_OK) {
+        s->status = st;
+        s->first = *s->err;
+    }
+    if (!s->stopping)
+        s->o->launcher->stop(&s->launch, false);
+    s->stopping = true;
+}
+
+static struct iso_run_progress progress_of(const struct scheduler *s, const struct iso_record *rec)
+{
+    struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
+    struct iso_run_progress p = iso_result_progress(dir.text);
+    iso_str_release(&dir);
+    return p;
+}
+
+static double flops_at(const struct iso_record *rec, const struct iso_run_progress *p)
+{
+    double part = p->step / rec->steps;
+    return iso_record_flops(rec) * (part >= 0 ? fmin(part, 1) : 0);
+}
+
+/* --- starting --- */
+
+static size_t count_running(const struct scheduler *s, double *bytes)
+{
+    size_t n = 0;
+    *bytes = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->job[i].stage == RUNNING) {
+            n++;
+            *bytes += s->job[i].rec->bytes;
+        }
+    return n;
+}
+
+/* Queued jobs that may start now, largest first; one job always fits an idle machine. */
+static size_t choose(const struct scheduler *s, struct job **chosen)
+{
+    double bytes;
+    size_t running = count_running(s, &bytes), n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        struct job *j = &s->job[i];
+        if (j->stage != QUEUED)
+            continue;
+        if (!s->o->launcher->queues) {
+            if (running + n >= (size_t)s->o->jobs)
+                break;
+            if (running + n > 0 && bytes + j->rec->bytes > s->o->memory)
+                continue;
+        }
+        bytes += j->rec->bytes;
+        chosen[n++] = j;
+    }
+    return n;
+}
+
+/* The folder and the store know of the run before its process does. */
+static enum iso_status announce(struct scheduler *s, struct job *j)
+{
+    struct iso_str dir = iso_sweep_path(s->sw->dir, j->rec->id, NULL);
+    struct iso_str plan = iso_sweep_path(s->sw->dir, j->rec->id, "run.json");
+    enum iso_status st = ISO_OK;
+    if (!iso_file_exists(plan.text))
+        st = iso_result_write_plan(j->rec, dir.text, s->err);
+    iso_str_release(&plan);
+    iso_str_release(&dir);
+    return st;
+}
+
+static enum iso_status mark_running(struct scheduler *s, struct job *j)
+{
+    struct iso_run_progress p = progress_of(s, j->rec);
+    j->stage = RUNNING;
+    j->started = iso_time_now();
+    j->wall = time_of_day();
+    if (isnan(j->done_before))
+        j->done_before = flops_at(j->rec, &p);
+    j->rec->state = ISO_STATE_RUNNING;
+    j->rec->attempts++;
+    tell(s, "%s started%s", j->rec->id, p.step > 0 ? " from its checkpoint" : "");
+    return iso_sweep_save(s->sw, j->rec, s->err);
+}
+
+static enum iso_status start_jobs(struct scheduler *s)
+{
+    struct job **chosen = ISO_NEW_N(struct job *, s->n + 1);
+    size_t n = choose(s, chosen);
+    const struct iso_record **recs = ISO_NEW_N(const struct iso_record *, n + 1);
+    bool *started = ISO_NEW_N(bool, n + 1);
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        recs[i] = chosen[i]->rec;
+        st = announce(s, chosen[i]);
+    }
+    if (st == ISO_OK && n)
+        st = s->o->launcher->start(&s->launch, started, recs, n, s->err);
+    for (size_t i = 0; i < n; i++)
+        if (started[i]) {
+            enum iso_status marked = mark_running(s, chosen[i]);
+            st = st == ISO_OK ? marked : st;
+        } else if (st == ISO_OK && !chosen[i]->waits) {
+            chosen[i]->waits = true;
+            tell(s, "%s waits: a process of an earlier start still holds its folder",
+                 chosen[i]->rec->id);
+        }
+    free(started);
+    free(recs);
+    free(chosen);
+    return st;
+}
+
+/* --- ending --- */
+
+static struct job *job_of(const struct scheduler *s, const char *id)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (iso_str_eq(s->job[i].rec->id, id))
+            return &s->job[i];
+    return NULL;
+}
+
+/* Whether the file system has no room left: then every further run would fail in its turn. */
+static bool disk_full(const struct scheduler *s)
+{
+    struct statvfs fs;
+    return statvfs(s->sw->dir, &fs) == 0 &&
+           (double)fs.f_bavail * (double)fs.f_frsize < least_free_bytes;
+}
+
+static void describe_failure(const struct scheduler *s, struct iso_record *rec,
+                             const struct iso_ended *e)
+{
+    struct iso_str log = iso_sweep_path(s->sw->dir, rec->id, "train.log");
+    char last[160];
+    iso_result_last_line(last, sizeof last, log.text);
+    if (iso_str_starts(last, "isodepth: "))
+        memmove(last, last + 10, strlen(last + 10) + 1);
+    if (e->message[0])
+        snprintf(rec->message, sizeof rec->message, "%s", e->message);
+    else if (e->code == 0)
+        snprintf(rec->message, sizeof rec->message, "ended without a result");
+    else
+        snprintf(rec->message, sizeof rec->message, "exit %d: %s", e->code,
+                 last[0] ? last : "it printed nothing");
+    iso_str_release(&log);
+}
+
+/* An attempt that reached a later step than any before it was worth its while. */
+static void count_failure(const struct scheduler *s, struct job *j)
+{
+    struct iso_run_progress p = progress_of(s, j->rec);
+    bool further = p.step > j->best_step;
+    if (further)
+        j->best_step = p.step;
+    j->failures = further ? 1 : j->failures + 1;
+}
+
+static void end_without_result(struct scheduler *s, struct job *j, const struct iso_ended *e)
+{
+    struct iso_record *rec = j->rec;
+    if (s->stopping || e->cancelled) {
+        rec->state = ISO_STATE_PLANNED;
+        j->stage = OVER;
+        s->cancelled |= e->cancelled;
+        tell(s, "%s %s", rec->id, e->cancelled ? "was cancelled" : "stopped, to be resumed");
+        return;
+    }
+    describe_failure(s, rec, e);
+    if (disk_full(s)) {
+        rec->state = ISO_STATE_PLANNED;
+        j->stage = OVER;
+        give_up(s, iso_fail(s->err, ISO_IO,
+                            "%s: the disk is full (run %s: %s); free some space and start again, "
+                            "no finished run is lost",
+                            s->sw->dir, rec->id, rec->message));
+        return;
+    }
+    count_failure(s, j);
+    bool again = j->failures <= s->o->retries;
+    rec->state = again ? ISO_STATE_PLANNED : ISO_STATE_FAILED;
+    j->stage = again ? QUEUED : OVER;
+    tell(s, "%s %s: %s", rec->id, again ? "is tried again" : "failed", rec->message);
+}
+
+static enum iso_status end_run(struct scheduler *s, struct job *j, const struct iso_ended *e)
+{
+    struct iso_record *rec = j->rec;
+    struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
+    struct iso_err why;
+    char took[32];
+    enum iso_result found = iso_result_read(rec, dir.text, &why);
+    iso_str_release(&dir);
+    if (found == ISO_RESULT_GOOD) {
+        j->stage = OVER;
+        tell(s, "%s %s: loss %.4f, %s", rec->id, iso_state_name[rec->state], rec->loss,
+             iso_format_duration(took, iso_time_now() - j->started));
+    } else if (found == ISO_RESULT_NONE) {
+        end_without_result(s, j, e);
+    } else {
+        rec->state = ISO_STATE_FAILED;
+        iso_record_set_text(rec, iso_column_find("message"), why.msg);
+        j->stage = OVER;
+        tell(s, "%s failed: %s", rec->id, rec->message);
+    }
+    struct iso_attempt a = {
+        .run = rec->id,
+        .launcher = s->o->launcher->name,
+        .host = s->host,
+        .outcome = found == ISO_RESULT_GOOD ? iso_state_name[rec->state]
+                   : e->code == EXIT_RESUMABLE ? "stopped"
+                                               : "failed",
+        .message = rec->message,
+        .number = (int)rec->attempts,
+        .started = j->wall,
+        .seconds = iso_time_now() - j->started,
+    };
+    enum iso_status st = iso_store_attempt(s->sw->store, &a, s->err);
+    return st == ISO_OK ? iso_sweep_save(s->sw, rec, s->err) : st;
+}
+
+static enum iso_status collect(struct scheduler *s)
+{
+    enum iso_status st = s->o->launcher->poll(&s->launch, s->err);
+    for (size_t i = 0; i < s->launch.n_ended; i++) {
+        struct job *j = job_of(s, s->launch.ended[i].id);
+        if (!j || j->stage != RUNNING)
+            continue;
+        enum iso_status ended = end_run(s, j, &s->launch.ended[i]);
+        st = st == ISO_OK ? ended : st;
+    }
+    s->launch.n_ended = 0;
+    return st;
+}
+
+/* --- the picture --- */
+
+void iso_schedule_look(struct iso_schedule_now *now, struct iso_arena *arena, const char *study,
+                       const struct iso_record *runs, size_t n)
+{
+    const struct iso_record **running = ISO_ARENA_NEW_N(arena, const struct iso_record *, n + 1);
+    struct iso_run_progress *progress = ISO_ARENA_NEW_N(arena, struct iso_run_progress, n + 1);
+    *now = (struct iso_schedule_now){.seconds = NAN, .speed = NAN};
+    for (size_t i = 0; i < n; i++) {
+        const struct iso_record *rec = &runs[i];
+        if (!rec->wanted)
+            continue;
+        now->n++;
+        now->count[rec->state]++;
+        now->flops += iso_record_flops(rec);
+        if (rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED)
+            now->flops_done += iso_record_flops(rec);
+        if (rec->state != ISO_STATE_RUNNING)
+            continue;
+        struct iso_str dir = iso_sweep_path(study, rec->id, NULL);
+        struct iso_run_progress p = iso_result_progress(dir.text);
+        iso_str_release(&dir);
+        now->flops_done += flops_at(rec, &p);
+        running[now->n_running] = rec;
+        progress[now->n_running++] = p;
+    }
+    now->running = running;
+    now->progress = progress;
+}
+
+static void show(const struct scheduler *s)
+{
+    struct iso_arena arena = {0};
+    struct iso_schedule_now now;
+    iso_schedule_look(&now, &arena, s->sw->dir, s->sw->runs, s->sw->n);
+    double before = 0; /* what this session did not do */
+    for (size_t i = 0; i < s->n; i++)
+        if (s->job[i].done_before > 0)
+            before += s->job[i].done_before;
+    for (size_t i = 0; i < s->sw->n; i++) {
+        const struct iso_record *rec = &s->sw->runs[i];
+        bool finished = rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED;
+        if (rec->wanted && finished && !job_of(s, rec->id))
+            before += iso_record_flops(rec);
+    }
+    now.seconds = iso_time_now() - s->begun;
+    if (now.flops_done > before && now.seconds > 0)
+        now.speed = (now.flops_done - before) / now.seconds;
+    s->view->show(s->view->ctx, &now);
+    iso_arena_release(&arena);
+}
+
+/* --- the loop --- */
+
+static void on_stop(struct scheduler *s)
+{
+    if (s->o->launcher->queues) {
+        s->stopping = s->killing = true; /* the runs stay in the queue: nothing to wait for */
+        return;
+    }
+    if (!s->stopping) {
+        tell(s, "stopping: runs finish their step and save; once more kills them");
+        s->stopping = true;
+        s->o->launcher->stop(&s->launch, false);
+    } else if (!s->killing) {
+        s->killing = true;
+        s->o->launcher->stop(&s->launch, true);
+    }
+}
+
+/* Sleeps until a child ends, a stop is asked for, or it is time to look again. */
+static void wait_event(struct scheduler *s, const sigset_t *signals)
+{
+    struct timespec t = {0, (long)(wake_seconds * 1e9)};
+    int sig = sigtimedwait(signals, NULL, &t);
+    if (sig > 0 && sig != SIGCHLD)
+        on_stop(s);
+    double offset = time_of_day() - iso_time_now();
+    if (fabs(offset - s->wall_offset) > 60) {
+        tell(s, "the clock of the day jumped by %.0f s; nothing but times in the store depends "
+                "on it",
+             offset - s->wall_offset);
+        s->wall_offset = offset;
+    }
+}
+
+static bool busy(const struct scheduler *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->job[i].stage == RUNNING && !(s->stopping && s->o->launcher->queues))
+            return true;
+        if (s->job[i].stage == QUEUED && !s->stopping)
+            return true;
+    }
+    return false;
+}
+
+static void loop(struct scheduler *s, const sigset_t *signals)
+{
+    while (busy(s)) {
+        enum iso_status st = collect(s);
+        if (st == ISO_OK && !s->stopping)
+            st = start_jobs(s);
+        if (st != ISO_OK)
+            give_up(s, st);
+        if (!busy(s))
+            break;
+        show(s);
+        wait_event(s, signals);
+    }
+    show(s);
+}
+
+/* Largest first, so that the end is not one straggler. */
+static int by_size(const void *a, const void *b)
+{
+    const struct job *x = a, *y = b;
+    double fx = iso_record_flops(x->rec), fy = iso_record_flops(y->rec);
+    return fx != fy ? (fx < fy) - (fx > fy) : strcmp(x->rec->id, y->rec->id);
+}
+
+static enum iso_status make_jobs(struct scheduler *s)
+{
+    bool *running = ISO_NEW_N(bool, s->sw->n + 1);
+    enum iso_status st = ISO_OK;
+    if (s->o->launcher->adopt)
+        st = s->o->launcher->adopt(&s->launch, running, s->sw->runs, s->sw->n, s->err);
+    s->job = ISO_NEW_N(struct job, s->sw->n + 1);
+    for (size_t i = 0; st == ISO_OK && i < s->sw->n; i++) {
+        struct iso_record *rec = &s->sw->runs[i];
+        if (!rec->wanted || rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED)
+            continue;
+        struct job *j = &s->job[s->n++];
+        *j = (struct job){.rec = rec, .stage = QUEUED, .done_before = NAN};
+        struct iso_run_progress p = progress_of(s, rec);
+        j->best_step = p.step > 0 ? p.step : 0;
+        if (!running[i])
+            continue;
+        j->stage = RUNNING;
+        j->started = iso_time_now();
+        j->wall = time_of_day();
+        j->done_before = flops_at(rec, &p);
+        rec->state = ISO_STATE_RUNNING;
+        st = iso_sweep_save(s->sw, rec, s->err);
+    }
+    qsort(s->job, s->n, sizeof *s->job, by_size);
+    free(running);
+    return st;
+}
+
+static enum iso_status conclude(struct scheduler *s)
+{
+    size_t failed = 0;
+    const struct iso_record *first = NULL;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->job[i].rec->state == ISO_STATE_FAILED) {
+            first = first ? first : s->job[i].rec;
+            failed++;
+        }
+    if (s->status != ISO_OK) {
+        *s->err = s->first;
+        return s->status;
+    }
+    if (s->stopping || s->cancelled) {
+        struct iso_str bye = {0};
+        if (s->o->launcher->farewell)
+            s->o->launcher->farewell(&s->launch, &bye);
+        iso_fail(s->err, ISO_STOPPED, "stopped; start it again to go on%s", iso_str_text(&bye));
+        iso_str_release(&bye);
+        return ISO_STOPPED;
+    }
+    if (failed)
+        return iso_fail(s->err, ISO_BAD_INPUT,
+                        "%zu of %zu runs failed, the first is %s: %s; see its train.log, then "
+                        "start again",
+                        failed, s->n, first->id, first->message);
+    return ISO_OK;
+}
+
+enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule_options *o,
+                                 const struct iso_schedule_view *view, struct iso_err *err)
+{
+    struct scheduler s = {.sw = sw, .o = o, .view = view, .launch = {.o = o->launch}, .err = err};
+    sigset_t signals, old;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, &old);
+    gethostname(s.host, sizeof s.host - 1);
+    s.begun = iso_time_now();
+    s.wall_offset = time_of_day() - iso_time_now();
+    enum iso_status st = o->launcher->open(&s.launch, err);
+    if (st == ISO_OK)
+        st = make_jobs(&s);
+    if (st == ISO_OK) {
+        loop(&s, &signals);
+        st = conclude(&s);
+    }
+    o->launcher->close(&s.launch);
+    free(s.launch.ended);
+    free(s.job);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return st;
+}

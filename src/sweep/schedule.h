@@ -1,0 +1,50 @@
+/* The scheduler: from a study's planned runs to finished ones.
+ *
+ * Largest first, as many at once as jobs and memory allow, failed ones again up to `retries` times
+ * (an attempt that got further than the last one does not count), diverged ones kept.  SIGINT,
+ * SIGTERM and SIGHUP make every run save and stop; a second one kills them. */
+#ifndef ISO_SWEEP_SCHEDULE_H
+#define ISO_SWEEP_SCHEDULE_H
+
+#include "sweep/launch.h"
+#include "sweep/result.h"
+#include "sweep/sweep.h"
+
+struct iso_schedule_options {
+    const struct iso_launcher *launcher;
+    struct iso_launch_options launch;
+    int jobs;      /* runs at once */
+    double memory; /* bytes for all of them */
+    int retries;
+};
+
+/* What a view of the work shows. */
+struct iso_schedule_now {
+    size_t count[ISO_N_STATE]; /* wanted runs by state */
+    size_t n;                  /* wanted runs */
+    double flops, flops_done;  /* of wanted runs, running ones in part */
+    double seconds;            /* since the start of this scheduler */
+    double speed;              /* FLOP/s since then, NaN until known */
+    const struct iso_record **running;
+    const struct iso_run_progress *progress;
+    size_t n_running;
+};
+
+/* Who is told.  Both are called from the scheduler's thread. */
+struct iso_schedule_view {
+    void *ctx;
+    void (*event)(void *ctx, const char *text); /* a line: a run started, ended, ... */
+    void (*show)(void *ctx, const struct iso_schedule_now *now);
+};
+
+/* Works until nothing is left that can be done.  ISO_OK when every wanted run is finished,
+ * ISO_STOPPED when it was told to stop, ISO_BAD_INPUT when runs failed. */
+enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule_options *o,
+                                 const struct iso_schedule_view *view, struct iso_err *err);
+
+/* The same picture from outside a scheduler: counts, FLOPs, progress of running runs.  Arrays are
+ * in `arena`; speed and seconds are NaN. */
+void iso_schedule_look(struct iso_schedule_now *now, struct iso_arena *arena, const char *study,
+                       const struct iso_record *runs, size_t n);
+
+#endif

@@ -1,0 +1,308 @@
+/* The store: see store.h.
+ *
+ * 1. PRAGMA user_version holds the schema's number; an unknown one is refused, not guessed at.
+ * 2. The columns of table `run` are those of iso_columns[].
+ * 3. The rollback journal is used, not the write-ahead log: the latter needs shared memory,
+ *    which network file systems do not give.  A commit is on disk when it returns. */
+#include "sweep/store.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCHEMA = 1, BUSY_MS = 10000 };
+
+struct iso_store {
+    sqlite3 *db;
+    char *path;
+};
+
+static const char *remedy(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+        return "; free some space and start again, no finished run is lost";
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+        return "; check the permissions of the study's folder";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return "; make it anew from the run folders: isodepth sweep --rebuild --out STUDY";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return "; another program holds it, try again";
+    default:
+        return "";
+    }
+}
+
+static enum iso_status fail(const struct iso_store *s, struct iso_err *err)
+{
+    int code = sqlite3_extended_errcode(s->db);
+    return iso_fail(err, ISO_IO, "%s: %s%s", s->path, sqlite3_errmsg(s->db), remedy(code));
+}
+
+static enum iso_status execute(struct iso_store *s, const char *sql, struct iso_err *err)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ISO_OK : fail(s, err);
+}
+
+static const char *sql_type(const struct iso_column *c)
+{
+    return c->kind == ISO_COLUMN_NUMBER ? "REAL" : c->kind == ISO_COLUMN_FLAG ? "INTEGER" : "TEXT";
+}
+
+/* "run, budget, ..." with something after each name; `values` puts a ? in place of the name. */
+static void write_columns(struct iso_str *out, bool types, bool values)
+{
+    for (const struct iso_column *c = iso_columns; c->name; c++) {
+        iso_str_puts(out, c == iso_columns ? "" : ", ");
+        if (values)
+            iso_str_putc(out, '?');
+        else
+            iso_str_printf(out, "\"%s\"", c->name);
+        if (types)
+            iso_str_printf(out, " %s%s", sql_type(c), c == iso_columns ? " PRIMARY KEY" : "");
+    }
+}
+
+static enum iso_status make_schema(struct iso_store *s, struct iso_err *err)
+{
+    struct iso_str sql = {0};
+    iso_str_puts(&sql, "BEGIN IMMEDIATE; CREATE TABLE run(");
+    write_columns(&sql, true, false);
+    iso_str_printf(&sql,
+                   ") WITHOUT ROWID;"
+                   "CREATE TABLE fact(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+                   "CREATE TABLE attempt(run TEXT, number INTEGER, launcher TEXT, host TEXT,"
+                   " started REAL, seconds REAL, outcome TEXT, message TEXT);"
+                   "PRAGMA user_version = %d; COMMIT",
+                   SCHEMA);
+    enum iso_status st = execute(s, sql.text, err);
+    iso_str_release(&sql);
+    return st;
+}
+
+static enum iso_status schema_version(struct iso_store *s, int *version, struct iso_err *err)
+{
+    sqlite3_stmt *q = NULL;
+    enum iso_status st = ISO_OK;
+    if (sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &q, NULL) != SQLITE_OK ||
+        sqlite3_step(q) != SQLITE_ROW)
+        st = fail(s, err);
+    else
+        *version = sqlite3_column_int(q, 0);
+    sqlite3_finalize(q);
+    return st;
+}
+
+static enum iso_status check_schema(struct iso_store *s, enum iso_store_mode mode,
+                                    struct iso_err *err)
+{
+    int version = 0;
+    enum iso_status st = schema_version(s, &version, err);
+    if (st != ISO_OK || version == SCHEMA)
+        return st;
+    if (version == 0 && mode == ISO_STORE_WRITE)
+        return make_schema(s, err);
+    if (version == 0)
+        return iso_fail(err, ISO_BAD_INPUT, "%s: empty; isodepth sweep has not planned it yet",
+                        s->path);
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s: schema %d, this program knows %d; make it anew from the run folders: "
+                    "isodepth sweep --rebuild --out STUDY",
+                    s->path, version, SCHEMA);
+}
+
+static enum iso_status open_with(struct iso_store *s, int flags, enum iso_store_mode mode,
+                                 struct iso_err *err)
+{
+    if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
+        return fail(s, err);
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+    enum iso_status st = ISO_OK;
+    if (mode == ISO_STORE_WRITE)
+        st = execute(s, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL", err);
+    return st == ISO_OK ? check_schema(s, mode, err) : st;
+}
+
+enum iso_status iso_store_open(struct iso_store **out, const char *path, enum iso_store_mode mode,
+                               struct iso_err *err)
+{
+    struct iso_store *s = ISO_NEW(struct iso_store);
+    s->path = strdup(path);
+    *out = NULL;
+    enum iso_status st;
+    if (mode == ISO_STORE_READ && !iso_file_exists(path)) {
+        st = iso_fail(err, ISO_IO, "%s: no such file; is this a study of isodepth sweep?", path);
+    } else if (mode == ISO_STORE_WRITE) {
+        st = open_with(s, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, mode, err);
+    } else {
+        st = open_with(s, SQLITE_OPEN_READONLY, mode, err);
+        /* A killed writer left half a transaction: rolling it back needs a writer's rights. */
+        if (st != ISO_OK && sqlite3_extended_errcode(s->db) == SQLITE_READONLY_ROLLBACK) {
+            sqlite3_close(s->db);
+            st = open_with(s, SQLITE_OPEN_READWRITE, mode, err);
+        }
+    }
+    if (st == ISO_OK)
+        *out = s;
+    else
+        iso_store_close(s);
+    return st;
+}
+
+void iso_store_close(struct iso_store *store)
+{
+    if (!store)
+        return;
+    sqlite3_close(store->db);
+    free(store->path);
+    free(store);
+}
+
+enum iso_status iso_store_begin(struct iso_store *store, struct iso_err *err)
+{
+    return execute(store, "BEGIN IMMEDIATE", err);
+}
+
+enum iso_status iso_store_commit(struct iso_store *store, struct iso_err *err)
+{
+    enum iso_status st = execute(store, "COMMIT", err);
+    if (st != ISO_OK)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return st;
+}
+
+/* Runs a statement that gives no rows and forgets it. */
+static enum iso_status finish(struct iso_store *s, sqlite3_stmt *q, struct iso_err *err)
+{
+    enum iso_status st = sqlite3_step(q) == SQLITE_DONE ? ISO_OK : fail(s, err);
+    sqlite3_finalize(q);
+    return st;
+}
+
+static void bind_number(sqlite3_stmt *q, int i, double x)
+{
+    if (isnan(x))
+        sqlite3_bind_null(q, i);
+    else
+        sqlite3_bind_double(q, i, x);
+}
+
+static void bind_text(sqlite3_stmt *q, int i, const char *text)
+{
+    sqlite3_bind_text(q, i, text, -1, SQLITE_TRANSIENT);
+}
+
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
+                              struct iso_err *err)
+{
+    struct iso_str sql = {0};
+    iso_str_puts(&sql, "INSERT OR REPLACE INTO run(");
+    write_columns(&sql, false, false);
+    iso_str_puts(&sql, ") VALUES(");
+    write_columns(&sql, false, true);
+    iso_str_putc(&sql, ')');
+    sqlite3_stmt *q;
+    int code = sqlite3_prepare_v2(store->db, sql.text, -1, &q, NULL);
+    iso_str_release(&sql);
+    if (code != SQLITE_OK)
+        return fail(store, err);
+    int i = 1;
+    for (const struct iso_column *c = iso_columns; c->name; c++, i++)
+        if (c->kind == ISO_COLUMN_NUMBER || c->kind == ISO_COLUMN_FLAG)
+            bind_number(q, i, iso_record_number(rec, c));
+        else
+            bind_text(q, i, iso_record_text(rec, c));
+    return finish(store, q, err);
+}
+
+static void read_row(struct iso_record *rec, sqlite3_stmt *q)
+{
+    iso_record_init(rec);
+    int i = 0;
+    for (const struct iso_column *c = iso_columns; c->name; c++, i++) {
+        if (sqlite3_column_type(q, i) == SQLITE_NULL)
+            continue;
+        if (c->kind == ISO_COLUMN_NUMBER || c->kind == ISO_COLUMN_FLAG)
+            iso_record_set_number(rec, c, sqlite3_column_double(q, i));
+        else
+            iso_record_set_text(rec, c, (const char *)sqlite3_column_text(q, i));
+    }
+}
+
+enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
+                              struct iso_err *err)
+{
+    struct iso_str sql = {0};
+    iso_str_puts(&sql, "SELECT ");
+    write_columns(&sql, false, false);
+    iso_str_puts(&sql, " FROM run ORDER BY budget, r, s, seed, run");
+    sqlite3_stmt *q;
+    int code = sqlite3_prepare_v2(store->db, sql.text, -1, &q, NULL);
+    iso_str_release(&sql);
+    if (code != SQLITE_OK)
+        return fail(store, err);
+    size_t room = 0;
+    *recs = NULL;
+    *n = 0;
+    while ((code = sqlite3_step(q)) == SQLITE_ROW)
+        read_row(ISO_PUSH(*recs, *n, room), q);
+    enum iso_status st = code == SQLITE_DONE ? ISO_OK : fail(store, err);
+    sqlite3_finalize(q);
+    return st;
+}
+
+enum iso_status iso_store_set(struct iso_store *store, const char *key, const char *value,
+                              struct iso_err *err)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(store->db, "INSERT OR REPLACE INTO fact VALUES(?, ?)", -1, &q, NULL) !=
+        SQLITE_OK)
+        return fail(store, err);
+    bind_text(q, 1, key);
+    bind_text(q, 2, value);
+    return finish(store, q, err);
+}
+
+enum iso_status iso_store_get(struct iso_store *store, struct iso_str *value, const char *key,
+                              struct iso_err *err)
+{
+    sqlite3_stmt *q;
+    iso_str_clear(value);
+    if (sqlite3_prepare_v2(store->db, "SELECT value FROM fact WHERE key = ?", -1, &q, NULL) !=
+        SQLITE_OK)
+        return fail(store, err);
+    bind_text(q, 1, key);
+    int code = sqlite3_step(q);
+    if (code == SQLITE_ROW)
+        iso_str_puts(value, (const char *)sqlite3_column_text(q, 0));
+    enum iso_status st = code == SQLITE_ROW || code == SQLITE_DONE ? ISO_OK : fail(store, err);
+    sqlite3_finalize(q);
+    return st;
+}
+
+enum iso_status iso_store_attempt(struct iso_store *store, const struct iso_attempt *a,
+                                  struct iso_err *err)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(store->db, "INSERT INTO attempt VALUES(?, ?, ?, ?, ?, ?, ?, ?)", -1, &q,
+                           NULL) != SQLITE_OK)
+        return fail(store, err);
+    bind_text(q, 1, a->run);
+    sqlite3_bind_int(q, 2, a->number);
+    bind_text(q, 3, a->launcher);
+    bind_text(q, 4, a->host);
+    bind_number(q, 5, a->started);
+    bind_number(q, 6, a->seconds);
+    bind_text(q, 7, a->outcome);
+    bind_text(q, 8, a->message);
+    return finish(store, q, err);
+}
+

@@ -1,0 +1,45 @@
+/* study.db: the scheduler's book of a study.  SQLite is included by store.c only.
+ *
+ * The store repeats what the run folders say, so that it can be asked questions and so that
+ * attempts are remembered; it can be made anew from the folders at any time.  One process writes
+ * (the scheduler, which holds the study's lock), any number may read. */
+#ifndef ISO_SWEEP_STORE_H
+#define ISO_SWEEP_STORE_H
+
+#include "sweep/record.h"
+
+struct iso_store;
+
+enum iso_store_mode { ISO_STORE_READ, ISO_STORE_WRITE }; /* WRITE makes a missing file */
+
+enum iso_status iso_store_open(struct iso_store **out, const char *path, enum iso_store_mode mode,
+                               struct iso_err *err);
+void iso_store_close(struct iso_store *store); /* NULL is allowed */
+
+/* Changes between begin and commit happen together or not at all. */
+enum iso_status iso_store_begin(struct iso_store *store, struct iso_err *err);
+enum iso_status iso_store_commit(struct iso_store *store, struct iso_err *err);
+
+/* Adds or replaces one run. */
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
+                              struct iso_err *err);
+/* All runs, by budget, r, s, seed; the caller frees *recs. */
+enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
+                              struct iso_err *err);
+
+/* Facts about the study: grid, data, version, ... */
+enum iso_status iso_store_set(struct iso_store *store, const char *key, const char *value,
+                              struct iso_err *err);
+enum iso_status iso_store_get(struct iso_store *store, struct iso_str *value, const char *key,
+                              struct iso_err *err); /* "" when not there */
+
+/* One attempt at a run, when it ended. */
+struct iso_attempt {
+    const char *run, *launcher, *host, *outcome, *message;
+    int number;
+    double started, seconds; /* Unix time; monotonic duration */
+};
+enum iso_status iso_store_attempt(struct iso_store *store, const struct iso_attempt *a,
+                                  struct iso_err *err);
+
+#endif

@@ -1,0 +1,319 @@
+/* Opening a study and keeping folders and store in line: see sweep.h. */
+#include "sweep/sweep.h"
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "sweep/result.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct iso_str iso_sweep_path(const char *study, const char *id, const char *file)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s/runs/%s%s%s", study, id, file ? "/" : "", file ? file : "");
+    return path;
+}
+
+static struct iso_str in_study(const char *study, const char *file)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s/%s", study, file);
+    return path;
+}
+
+bool iso_sweep_is_study(const char *path)
+{
+    struct iso_str db = in_study(path, "study.db");
+    bool is = iso_file_exists(db.text);
+    iso_str_release(&db);
+    return is;
+}
+
+/* --- opening --- */
+
+static enum iso_status take_lock(struct iso_sweep *sw, struct iso_err *err)
+{
+    struct iso_str path = in_study(sw->dir, "lock");
+    bool held;
+    enum iso_status st = iso_lock_acquire(&sw->lock, &held, path.text, err);
+    if (st == ISO_OK && held)
+        st = iso_fail(err, ISO_IO,
+                      "%s: another scheduler is at work on this study; isodepth status %s shows "
+                      "it",
+                      sw->dir, sw->dir);
+    iso_str_release(&path);
+    return st;
+}
+
+/* Nothing depends on the clock of the day but the times in the store; say so when it jumped. */
+static enum iso_status check_clock(struct iso_sweep *sw, struct iso_err *err)
+{
+    struct iso_str last = {0};
+    double then, now = (double)time(NULL);
+    enum iso_status st = iso_store_get(sw->store, &last, "last_opened", err);
+    if (st == ISO_OK && iso_parse_double(iso_str_text(&last), &then) && then > now + 60) {
+        char buf[32];
+        iso_log_warn("%s: the clock was %s ahead when this study was last opened; times in the "
+                     "store are off, results do not depend on them",
+                     sw->dir, iso_format_duration(buf, then - now));
+        sw->warnings++;
+    }
+    iso_str_clear(&last);
+    iso_str_printf(&last, "%.0f", now);
+    if (st == ISO_OK)
+        st = iso_store_set(sw->store, "last_opened", last.text, err);
+    iso_str_release(&last);
+    return st;
+}
+
+enum iso_status iso_sweep_open(struct iso_sweep *sw, const char *dir, struct iso_err *err)
+{
+    *sw = (struct iso_sweep){.lock = -1};
+    struct iso_str runs = in_study(dir, "runs"), db = {0};
+    enum iso_status st = iso_dir_make(runs.text, err);
+    iso_str_release(&runs);
+    if (st != ISO_OK)
+        return st;
+    sw->dir = realpath(dir, NULL);
+    if (!sw->dir)
+        return iso_fail(err, ISO_IO, "%s: %s", dir, strerror(errno));
+    st = take_lock(sw, err);
+    db = in_study(sw->dir, "study.db");
+    if (st == ISO_OK)
+        st = iso_store_open(&sw->store, db.text, ISO_STORE_WRITE, err);
+    if (st == ISO_OK)
+        st = iso_store_all(sw->store, &sw->runs, &sw->n, err);
+    sw->room = sw->n;
+    if (st == ISO_OK)
+        st = check_clock(sw, err);
+    iso_str_release(&db);
+    return st;
+}
+
+void iso_sweep_close(struct iso_sweep *sw)
+{
+    iso_store_close(sw->store);
+    iso_lock_release(sw->lock);
+    free(sw->runs);
+    free(sw->dir);
+    *sw = (struct iso_sweep){.lock = -1};
+}
+
+struct iso_record *iso_sweep_find(struct iso_sweep *sw, const char *id)
+{
+    for (size_t i = 0; i < sw->n; i++)
+        if (iso_str_eq(sw->runs[i].id, id))
+            return &sw->runs[i];
+    return NULL;
+}
+
+enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_record *rec,
+                               struct iso_err *err)
+{
+    return iso_store_put(sw->store, rec, err);
+}
+
+enum iso_status iso_sweep_pin(struct iso_sweep *sw, const char *key, const char *value,
+                              const char *what, struct iso_err *err)
+{
+    struct iso_str old = {0};
+    enum iso_status st = iso_store_get(sw->store, &old, key, err);
+    if (st == ISO_OK && !old.len)
+        st = iso_store_set(sw->store, key, value, err);
+    else if (st == ISO_OK && !iso_str_eq(old.text, value))
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: this study was begun with %s %s, now it is %s; use the same or another "
+                      "--out",
+                      sw->dir, what, old.text, value);
+    iso_str_release(&old);
+    return st;
+}
+
+/* --- the plan --- */
+
+/* Refuses a run whose folder was planned with other settings. */
+static enum iso_status check_folder(const struct iso_sweep *sw, const struct iso_record *rec,
+                                    struct iso_err *err)
+{
+    struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
+    struct iso_record found;
+    iso_record_init(&found);
+    enum iso_status st = ISO_OK;
+    const struct iso_column *c;
+    if (iso_result_read_plan(&found, dir.text, err) == ISO_RESULT_GOOD &&
+        (c = iso_record_differs(rec, &found))) {
+        char a[32], b[32];
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: holds a run with %s %s, the grid says %s; nothing was changed: move the "
+                      "folder away or use another --out",
+                      dir.text, c->name, iso_record_cell(a, &found, c), iso_record_cell(b, rec, c));
+    }
+    struct iso_record copy = *rec;
+    if (st == ISO_OK && iso_result_read(&copy, dir.text, err) == ISO_RESULT_OTHER)
+        st = iso_fail_in(err, ISO_BAD_INPUT, "nothing was changed, move the folder away");
+    iso_str_release(&dir);
+    return st;
+}
+
+enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_run *runs, size_t n,
+                               struct iso_err *err)
+{
+    for (size_t i = 0; i < sw->n; i++)
+        sw->runs[i].wanted = false;
+    for (size_t i = 0; i < n; i++) {
+        struct iso_record fresh;
+        iso_record_from_plan(&fresh, &runs[i]);
+        enum iso_status st = check_folder(sw, &fresh, err);
+        if (st != ISO_OK)
+            return st;
+        struct iso_record *known = iso_sweep_find(sw, fresh.id);
+        if (known)
+            known->wanted = true;
+        else
+            *ISO_PUSH(sw->runs, sw->n, sw->room) = fresh;
+    }
+    return ISO_OK;
+}
+
+/* --- folders and store --- */
+
+/* A result that cannot be read is put aside, so that the run is finished anew from its
+ * checkpoint. */
+static enum iso_status set_aside(struct iso_sweep *sw, const char *dir, const struct iso_err *why,
+                                 struct iso_err *err)
+{
+    struct iso_str from = {0}, to = {0};
+    iso_str_printf(&from, "%s/result.json", dir);
+    iso_str_printf(&to, "%s/result.json.damaged", dir);
+    iso_log_warn("%s; kept as result.json.damaged, the run is finished again", why->msg);
+    sw->warnings++;
+    enum iso_status st = ISO_OK;
+    if (rename(from.text, to.text) != 0)
+        st = iso_fail(err, ISO_IO, "%s: cannot rename: %s", from.text, strerror(errno));
+    iso_str_release(&from);
+    iso_str_release(&to);
+    return st;
+}
+
+static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_record *rec,
+                                     struct iso_err *err)
+{
+    struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
+    bool was_finished = rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED;
+    enum iso_status st = ISO_OK;
+    struct iso_err why;
+    enum iso_result found = iso_result_read(rec, dir.text, &why);
+    if (found == ISO_RESULT_DAMAGED)
+        st = set_aside(sw, dir.text, &why, err);
+    else if (found == ISO_RESULT_OTHER)
+        st = iso_fail(err, ISO_BAD_INPUT, "%s; move the folder away", why.msg);
+    else if (found == ISO_RESULT_NONE && was_finished) {
+        iso_log_warn("%s: the result is gone; the run is planned again", dir.text);
+        sw->warnings++;
+    }
+    if (found != ISO_RESULT_GOOD) {
+        struct iso_record blank;
+        iso_record_init(&blank);
+        rec->loss = blank.loss;
+        rec->state = ISO_STATE_PLANNED;
+    }
+    iso_str_release(&dir);
+    return st;
+}
+
+enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err)
+{
+    enum iso_status st = iso_store_begin(sw->store, err);
+    for (size_t i = 0; st == ISO_OK && i < sw->n; i++) {
+        st = reconcile_run(sw, &sw->runs[i], err);
+        if (st == ISO_OK)
+            st = iso_sweep_save(sw, &sw->runs[i], err);
+    }
+    return st == ISO_OK ? iso_store_commit(sw->store, err) : st;
+}
+
+enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
+{
+    struct iso_str from = in_study(dir, "study.db"), to = in_study(dir, "study.db.old");
+    struct iso_sweep sw = {.dir = (char *)dir, .lock = -1};
+    struct iso_str runs = in_study(dir, "runs");
+    enum iso_status st = ISO_OK;
+    if (!iso_dir_exists(runs.text))
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: no study: it has no folder runs/", dir);
+    if (st == ISO_OK)
+        st = take_lock(&sw, err); /* a scheduler at work must not lose its store */
+    if (st == ISO_OK && iso_file_exists(from.text) && rename(from.text, to.text) != 0)
+        st = iso_fail(err, ISO_IO, "%s: cannot rename: %s", from.text, strerror(errno));
+    iso_lock_release(sw.lock);
+    iso_str_release(&runs);
+    iso_str_release(&from);
+    iso_str_release(&to);
+    return st;
+}
+
+enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
+{
+    struct iso_str runs = in_study(sw->dir, "runs");
+    char **names;
+    size_t n;
+    enum iso_status st = iso_dir_list(&names, &n, runs.text, err);
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        struct iso_str dir = iso_sweep_path(sw->dir, names[i], NULL);
+        struct iso_record rec;
+        struct iso_err why;
+        iso_record_init(&rec);
+        rec.wanted = true;
+        enum iso_result found = iso_result_read_plan(&rec, dir.text, &why);
+        if (found == ISO_RESULT_GOOD && iso_str_eq(rec.id, names[i]))
+            *ISO_PUSH(sw->runs, sw->n, sw->room) = rec;
+        else if (iso_dir_exists(dir.text)) {
+            iso_log_warn("%s: left out: %s", dir.text,
+                         found == ISO_RESULT_NONE   ? "it has no run.json"
+                         : found == ISO_RESULT_GOOD ? "its run.json is that of another run"
+                                                    : why.msg);
+            sw->warnings++;
+        }
+        iso_str_release(&dir);
+    }
+    iso_dir_list_free(names, n);
+    iso_str_release(&runs);
+    return st == ISO_OK ? iso_sweep_reconcile(sw, err) : st;
+}
+
+/* --- from outside --- */
+
+enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
+                               struct iso_err *err)
+{
+    struct iso_str db = in_study(dir, "study.db");
+    struct iso_store *store;
+    *recs = NULL;
+    *n = 0;
+    enum iso_status st = iso_store_open(&store, db.text, ISO_STORE_READ, err);
+    if (st == ISO_OK)
+        st = iso_store_all(store, recs, n, err);
+    iso_store_close(store);
+    iso_str_release(&db);
+    return st;
+}
+
+enum iso_status iso_sweep_csv(struct iso_str *out, const char *dir, struct iso_err *err)
+{
+    struct iso_record *recs;
+    size_t n;
+    enum iso_status st = iso_sweep_read(&recs, &n, dir, err);
+    if (st == ISO_OK) {
+        struct iso_table t;
+        iso_record_table(&t, recs, n);
+        iso_table_write(out, &t, ISO_TABLE_CSV, false);
+        iso_table_release(&t);
+    }
+    free(recs);
+    return st;
+}

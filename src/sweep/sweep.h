@@ -1,0 +1,68 @@
+/* A study directory in the hands of its scheduler.
+ *
+ *     STUDY/grid.yaml        copy of the grid
+ *     STUDY/study.db         the store (store.h)
+ *     STUDY/lock             held by the one scheduler
+ *     STUDY/runs/<id>/       one folder per run, as `isodepth train` writes it, and
+ *         run.json           what was planned, written before the run starts
+ *         train.log          what the trainer printed
+ *         .running           held by whoever trains the run
+ *
+ * The folders are the truth and the store is a view of them: opening a study puts the two in
+ * line, and a store that is lost is made anew. */
+#ifndef ISO_SWEEP_SWEEP_H
+#define ISO_SWEEP_SWEEP_H
+
+#include "sweep/store.h"
+
+struct iso_sweep {
+    char *dir; /* absolute */
+    struct iso_store *store;
+    int lock;
+    struct iso_record *runs; /* owned; the runs of the grid and those of earlier grids */
+    size_t n, room;
+    size_t warnings; /* printed while putting folders and store in line */
+};
+
+/* Makes the directory when missing, takes the lock, opens the store and reads it.  Close it also
+ * after a failure. */
+enum iso_status iso_sweep_open(struct iso_sweep *sw, const char *dir, struct iso_err *err);
+void iso_sweep_close(struct iso_sweep *sw);
+
+/* Moves study.db away, so that opening makes a new one; then call iso_sweep_rebuild to fill it
+ * from the folders. */
+enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err);
+enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err);
+
+/* Facts that must not change in the life of a study (the data's checksum): remembered the first
+ * time, refused when they differ later. */
+enum iso_status iso_sweep_pin(struct iso_sweep *sw, const char *key, const char *value,
+                              const char *what, struct iso_err *err);
+
+/* Adds the runs of the grid; runs that the grid no longer has are kept but not wanted.  A run
+ * whose settings differ from what its folder holds is refused. */
+enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_run *runs, size_t n,
+                               struct iso_err *err);
+/* Adds finished runs of another study or table: the same ids, and, when no run of this grid has
+ * r = 1, the r = 1 runs at this grid's budgets.  *taken counts them. */
+enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *taken,
+                                struct iso_err *err);
+/* Puts every run's state in line with its folder and writes the store. */
+enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err);
+
+struct iso_record *iso_sweep_find(struct iso_sweep *sw, const char *id);
+/* Writes one run to the store. */
+enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_record *rec,
+                               struct iso_err *err);
+/* "STUDY/runs/ID" or "STUDY/runs/ID/FILE"; the caller releases it. */
+struct iso_str iso_sweep_path(const char *study, const char *id, const char *file);
+
+/* Reads the runs of a study from outside, without a lock; the caller frees *recs. */
+enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
+                               struct iso_err *err);
+/* The table of a study as CSV, the input of fit. */
+enum iso_status iso_sweep_csv(struct iso_str *out, const char *dir, struct iso_err *err);
+/* Whether a path is a study. */
+bool iso_sweep_is_study(const char *path);
+
+#endif

@@ -1,0 +1,241 @@
+/* Conditions: a recursive-descent parser and its evaluation.  See where.h. */
+#include "sweep/where.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 100 };
+enum compare { EQ, NE, LT, LE, GT, GE };
+
+struct iso_where {
+    enum { COMPARE, AND, OR, NOT } kind;
+    const struct iso_where *a, *b;
+    const struct iso_column *column;
+    enum compare op;
+    double number; /* NaN when the value is a word */
+    const char *word;
+};
+
+struct parser {
+    struct iso_arena *arena;
+    const char *text, *at; /* at the next token */
+    int depth;
+    struct iso_err *err;
+};
+
+static enum iso_status parse_or(struct parser *p, const struct iso_where **out);
+
+static void skip_space(struct parser *p)
+{
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+}
+
+static enum iso_status fail(const struct parser *p, const char *what)
+{
+    char found[24] = "the end";
+    if (*p->at)
+        snprintf(found, sizeof found, "\"%.20s\"", p->at);
+    return iso_fail(p->err, ISO_USAGE, "condition \"%.200s\", place %zu: expected %s, found %s",
+                    p->text, (size_t)(p->at - p->text) + 1, what, found);
+}
+
+static bool word_char(char c)
+{
+    return isalnum((unsigned char)c) || (c && strchr("_.+-", c));
+}
+
+static size_t word_length(const char *at)
+{
+    size_t n = 0;
+    while (word_char(at[n]))
+        n++;
+    return n;
+}
+
+/* Takes the keyword when it is next. */
+static bool keyword(struct parser *p, const char *word)
+{
+    skip_space(p);
+    size_t n = strlen(word);
+    if (strncmp(p->at, word, n) != 0 || word_char(p->at[n]))
+        return false;
+    p->at += n;
+    return true;
+}
+
+static const char *nth_column(const void *ctx, size_t i)
+{
+    (void)ctx;
+    return iso_columns[i].name;
+}
+
+static enum iso_status parse_column(struct parser *p, const struct iso_column **out)
+{
+    skip_space(p);
+    size_t n = word_length(p->at);
+    if (n == 0)
+        return fail(p, "a column");
+    const char *name = iso_arena_strndup(p->arena, p->at, n);
+    *out = iso_column_find(name);
+    if (!*out) {
+        const char *near = iso_nearest(name, nth_column, NULL);
+        return iso_fail(p->err, ISO_USAGE, "condition \"%.200s\", place %zu: unknown column %.40s%s%s%s",
+                        p->text, (size_t)(p->at - p->text) + 1, name,
+                        near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
+    }
+    p->at += n;
+    return ISO_OK;
+}
+
+static enum iso_status parse_operator(struct parser *p, enum compare *op)
+{
+    static const struct {
+        const char *text;
+        enum compare op;
+    } rows[] = {{"==", EQ}, {"!=", NE}, {"<=", LE}, {">=", GE}, {"=", EQ}, {"<", LT}, {">", GT}};
+    skip_space(p);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (iso_str_starts(p->at, rows[i].text)) {
+            *op = rows[i].op;
+            p->at += strlen(rows[i].text);
+            return ISO_OK;
+        }
+    return fail(p, "a comparison (= != < <= > >=)");
+}
+
+static enum iso_status parse_value(struct parser *p, struct iso_where *w)
+{
+    skip_space(p);
+    const char quote = *p->at;
+    if (quote == '\'' || quote == '"') {
+        const char *end = strchr(p->at + 1, quote);
+        if (!end)
+            return fail(p, "a closing quote");
+        w->word = iso_arena_strndup(p->arena, p->at + 1, (size_t)(end - p->at - 1));
+        p->at = end + 1;
+    } else {
+        size_t n = word_length(p->at);
+        if (n == 0)
+            return fail(p, "a value");
+        w->word = iso_arena_strndup(p->arena, p->at, n);
+        p->at += n;
+    }
+    bool text = w->column->kind == ISO_COLUMN_TEXT || w->column->kind == ISO_COLUMN_STATE;
+    w->number = NAN;
+    if (!text && !iso_parse_double(w->word, &w->number))
+        return iso_fail(p->err, ISO_USAGE, "condition \"%.200s\": column %s is a number, \"%.40s\" is not",
+                        p->text, w->column->name, w->word);
+    if (text && w->op != EQ && w->op != NE)
+        return iso_fail(p->err, ISO_USAGE,
+                        "condition \"%.200s\": column %s is a text; compare it with = or !=", p->text,
+                        w->column->name);
+    return ISO_OK;
+}
+
+static enum iso_status parse_factor(struct parser *p, const struct iso_where **out)
+{
+    struct iso_where *w = ISO_ARENA_NEW(p->arena, struct iso_where);
+    enum iso_status st = ISO_OK;
+    *out = w;
+    if (p->depth >= MAX_DEPTH)
+        return fail(p, "fewer parentheses");
+    p->depth++;
+    if (keyword(p, "not")) {
+        w->kind = NOT;
+        st = parse_factor(p, &w->a);
+    } else if (*p->at == '(') {
+        p->at++;
+        st = parse_or(p, out);
+        skip_space(p);
+        if (st == ISO_OK && *p->at != ')')
+            st = fail(p, "a closing parenthesis");
+        else if (st == ISO_OK)
+            p->at++;
+    } else {
+        w->kind = COMPARE;
+        st = parse_column(p, &w->column);
+        if (st == ISO_OK)
+            st = parse_operator(p, &w->op);
+        if (st == ISO_OK)
+            st = parse_value(p, w);
+    }
+    p->depth--;
+    return st;
+}
+
+static enum iso_status parse_and(struct parser *p, const struct iso_where **out)
+{
+    enum iso_status st = parse_factor(p, out);
+    while (st == ISO_OK && keyword(p, "and")) {
+        struct iso_where *w = ISO_ARENA_NEW(p->arena, struct iso_where);
+        w->kind = AND;
+        w->a = *out;
+        st = parse_factor(p, &w->b);
+        *out = w;
+    }
+    return st;
+}
+
+static enum iso_status parse_or(struct parser *p, const struct iso_where **out)
+{
+    enum iso_status st = parse_and(p, out);
+    while (st == ISO_OK && keyword(p, "or")) {
+        struct iso_where *w = ISO_ARENA_NEW(p->arena, struct iso_where);
+        w->kind = OR;
+        w->a = *out;
+        st = parse_and(p, &w->b);
+        *out = w;
+    }
+    return st;
+}
+
+enum iso_status iso_where_parse(const struct iso_where **out, struct iso_arena *arena,
+                                const char *text, struct iso_err *err)
+{
+    struct parser p = {.arena = arena, .text = text, .at = text, .err = err};
+    enum iso_status st = parse_or(&p, out);
+    skip_space(&p);
+    return st == ISO_OK && *p.at ? fail(&p, "and, or, or the end") : st;
+}
+
+static bool compare_numbers(enum compare op, double x, double y)
+{
+    if (isnan(x))
+        return false;
+    bool equal = fabs(x - y) <= 1e-9 * fabs(y); /* 2.15e13 as text and as a product are one */
+    switch (op) {
+    case EQ:
+        return equal;
+    case NE:
+        return !equal;
+    case LT:
+        return x < y && !equal;
+    case LE:
+        return x < y || equal;
+    case GT:
+        return x > y && !equal;
+    case GE:
+        return x > y || equal;
+    }
+    return false;
+}
+
+bool iso_where_holds(const struct iso_where *w, const struct iso_record *rec)
+{
+    switch (w->kind) {
+    case AND:
+        return iso_where_holds(w->a, rec) && iso_where_holds(w->b, rec);
+    case OR:
+        return iso_where_holds(w->a, rec) || iso_where_holds(w->b, rec);
+    case NOT:
+        return !iso_where_holds(w->a, rec);
+    case COMPARE:
+        break;
+    }
+    if (isnan(w->number))
+        return iso_str_eq(iso_record_text(rec, w->column), w->word) == (w->op == EQ);
+    return compare_numbers(w->op, iso_record_number(rec, w->column), w->number);
+}
