@@ -20,6 +20,10 @@ const struct iso_cmd *const iso_commands[] = {
     &iso_cmd_generate,
     &iso_cmd_init,
     &iso_cmd_inspect,
+    /* Study */
+    &iso_cmd_sweep,
+    &iso_cmd_status,
+    &iso_cmd_runs,
     /* About */
     &iso_cmd_help,
     &iso_cmd_version,

@@ -117,7 +117,7 @@ void iso_record_init(struct iso_record *rec)
     rec->attempts = 0;
 }
 
-void iso_record_from_plan(struct iso_record *rec, const struct iso_run *run)
+void iso_record_from_plan(struct iso_record *rec, const struct iso_plan_run *run)
 {
     const struct iso_arch *a = &run->arch;
     const struct iso_account *acc = &run->account;

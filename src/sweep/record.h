@@ -63,7 +63,7 @@ const char *iso_record_cell(char buf[32], const struct iso_record *rec, const st
 
 /* Nothing known: numbers NaN, texts empty. */
 void iso_record_init(struct iso_record *rec);
-void iso_record_from_plan(struct iso_record *rec, const struct iso_run *run);
+void iso_record_from_plan(struct iso_record *rec, const struct iso_plan_run *run);
 /* Training FLOPs of the plan. */
 double iso_record_flops(const struct iso_record *rec);
 

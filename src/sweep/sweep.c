@@ -161,7 +161,7 @@ static enum iso_status check_folder(const struct iso_sweep *sw, const struct iso
     return st;
 }
 
-enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_run *runs, size_t n,
+enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *runs, size_t n,
                                struct iso_err *err)
 {
     for (size_t i = 0; i < sw->n; i++)

@@ -41,7 +41,7 @@ enum iso_status iso_sweep_pin(struct iso_sweep *sw, const char *key, const char 
 
 /* Adds the runs of the grid; runs that the grid no longer has are kept but not wanted.  A run
  * whose settings differ from what its folder holds is refused. */
-enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_run *runs, size_t n,
+enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *runs, size_t n,
                                struct iso_err *err);
 /* Adds finished runs of another study or table: the same ids, and, when no run of this grid has
  * r = 1, the r = 1 runs at this grid's budgets.  *taken counts them. */

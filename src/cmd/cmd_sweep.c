@@ -1,0 +1,469 @@
+/* isodepth sweep: a grid and a packed corpus become a study. */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "base/progress.h"
+#include "cmd/sweep_view.h"
+#include "data/loader.h"
+#include "isodepth.h"
+#include "sweep/where.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sweep_args {
+    const char *data, *out, *launcher, *partition, *time, *cells;
+    int64_t jobs, threads, retries, seeds;
+    double memory, tflops, poll;
+    bool dry_run, rebuild;
+    struct iso_strings set, reuse, sbatch;
+};
+
+static const struct sweep_args defaults = {
+    .launcher = "local", .threads = 1, .retries = 2, .poll = 10};
+
+static const struct iso_opt options[] = {
+    {"data", 0, ISO_OPT_STRING, offsetof(struct sweep_args, data), "DIR",
+     "packed data; else the grid's key data", 0, 0},
+    {"out", 'o', ISO_OPT_STRING, offsetof(struct sweep_args, out), "STUDY",
+     "directory of the study; made when missing, resumed when there", 0, 0},
+    {"jobs", 'j', ISO_OPT_INT, offsetof(struct sweep_args, jobs), "N",
+     "runs at once (default: cores / threads per run)", 1, 4096},
+    {"threads-per-run", 0, ISO_OPT_INT, offsetof(struct sweep_args, threads), "N",
+     "threads of each run (default 1: small models are fastest one per core)", 1, 1024},
+    {"memory", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, memory), "GB",
+     "memory for all runs together (default: 80 % of what is free)", 1e-3, 1e6},
+    {"retries", 0, ISO_OPT_INT, offsetof(struct sweep_args, retries), "N",
+     "try a failed run again N times (default 2)", 0, 1000},
+    {"reuse", 0, ISO_OPT_LIST, offsetof(struct sweep_args, reuse), "STUDY|RUNS.csv",
+     "take finished runs of the same id from there; without r = 1 in the grid also its r = 1 runs "
+     "at the grid's budgets; may be repeated",
+     0, 0},
+    {"seeds", 0, ISO_OPT_INT, offsetof(struct sweep_args, seeds), "N",
+     "repeat with seeds 1 to N, in the cells of --cells or in all", 1, 1000},
+    {"cells", 0, ISO_OPT_STRING, offsetof(struct sweep_args, cells), "CELLS",
+     "which cells --seeds repeats: 'r=4,budget=1e13; r=1,budget=1e13'", 0, 0},
+    {"set", 0, ISO_OPT_LIST, offsetof(struct sweep_args, set), "KEY=VALUE",
+     "change a setting of the grid; may be repeated", 0, 0},
+    {"dry-run", 'n', ISO_OPT_FLAG, offsetof(struct sweep_args, dry_run), NULL,
+     "print what would be trained, and how long it takes", 0, 0},
+    {"tflops", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, tflops), "X",
+     "speed of one run for --dry-run's hours (default: that of the study's finished runs)", 1e-9,
+     1e9},
+    {"rebuild", 0, ISO_OPT_FLAG, offsetof(struct sweep_args, rebuild), NULL,
+     "make the store study.db anew from the run folders, and stop", 0, 0},
+    {"launcher", 0, ISO_OPT_STRING, offsetof(struct sweep_args, launcher), "NAME",
+     "where runs run: local or slurm", 0, 0},
+    {"partition", 0, ISO_OPT_STRING, offsetof(struct sweep_args, partition), "NAME",
+     "slurm: partition", 0, 0},
+    {"time", 0, ISO_OPT_STRING, offsetof(struct sweep_args, time), "LIMIT",
+     "slurm: time limit of a task, as sbatch takes it; a task that reaches it saves and goes on",
+     0, 0},
+    {"sbatch", 0, ISO_OPT_LIST, offsetof(struct sweep_args, sbatch), "FLAG",
+     "slurm: a further flag for sbatch, e.g. --sbatch=--account=x; may be repeated", 0, 0},
+    {"poll", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, poll), "SECONDS",
+     "slurm: ask squeue this often (default 10)", 0.1, 3600},
+    {0},
+};
+
+/* Everything that one call of the command holds. */
+struct call {
+    const struct sweep_args *a;
+    struct iso_arena arena;
+    struct iso_grid grid;
+    struct iso_plan_run *runs;
+    size_t n;
+    const char **set; /* for the trainer: those of the command line and the seeds */
+    size_t n_set;
+    const char *data;
+    const struct iso_launcher *launcher;
+    struct iso_sweep sw;
+    struct iso_err *err;
+};
+
+/* --- the plan --- */
+
+/* "r=4,budget=1e13; r=1" is short for "r=4 and budget=1e13 or r=1". */
+static enum iso_status parse_cells(struct call *c, const struct iso_where **where)
+{
+    struct iso_str text = {0};
+    for (const char *p = c->a->cells; *p; p++)
+        if (*p == ',')
+            iso_str_puts(&text, " and ");
+        else if (*p == ';')
+            iso_str_puts(&text, p[1 + strspn(p + 1, " ")] ? " or " : "");
+        else
+            iso_str_putc(&text, *p);
+    enum iso_status st = iso_where_parse(where, &c->arena, iso_str_text(&text), c->err);
+    iso_str_release(&text);
+    return st == ISO_OK ? st : iso_fail_in(c->err, st, "--cells");
+}
+
+static bool has_seed(const struct iso_numbers *seeds, int64_t seed)
+{
+    for (size_t i = 0; i < seeds->n; i++)
+        if ((int64_t)seeds->at[i] == seed)
+            return true;
+    return false;
+}
+
+/* Seeds 1..N beside those of the grid, in the chosen cells. */
+static enum iso_status plan_seeds(struct call *c)
+{
+    const struct iso_numbers own = c->grid.seeds;
+    const struct iso_where *where = NULL;
+    enum iso_status st = c->a->cells ? parse_cells(c, &where) : ISO_OK;
+    if (st != ISO_OK)
+        return st;
+    struct iso_str text = {0};
+    double *all = ISO_ARENA_NEW_N(&c->arena, double, own.n + (size_t)c->a->seeds);
+    size_t n = own.n;
+    memcpy(all, own.at, own.n * sizeof *all);
+    for (int64_t seed = 1; seed <= c->a->seeds; seed++)
+        if (!has_seed(&own, seed))
+            all[n++] = (double)seed;
+    for (size_t i = 0; i < n; i++)
+        iso_str_printf(&text, "%s%.0f", i ? ", " : "seeds=[", all[i]);
+    iso_str_putc(&text, ']');
+    c->set[c->n_set++] = iso_arena_strdup(&c->arena, text.text);
+    iso_str_release(&text);
+    c->grid.seeds = (struct iso_numbers){all, n};
+    st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
+    size_t kept = 0;
+    for (size_t i = 0; st == ISO_OK && i < c->n; i++) {
+        struct iso_record rec;
+        iso_record_from_plan(&rec, &c->runs[i]);
+        if (has_seed(&own, c->runs[i].seed) || !where || iso_where_holds(where, &rec))
+            c->runs[kept++] = c->runs[i];
+    }
+    c->n = kept;
+    return st;
+}
+
+static enum iso_status make_plan(struct call *c, const char *path)
+{
+    struct iso_settings s = {&c->arena, "--set", c->err};
+    c->set = ISO_ARENA_NEW_N(&c->arena, const char *, c->a->set.n + 1);
+    enum iso_status st = iso_grid_read(&c->grid, &c->arena, path, c->err);
+    for (size_t i = 0; st == ISO_OK && i < c->a->set.n; i++) {
+        st = iso_settings_set(&s, &c->grid, iso_grid_keys, c->a->set.at[i]);
+        c->set[c->n_set++] = c->a->set.at[i];
+    }
+    if (st != ISO_OK)
+        return st;
+    if (c->a->cells && !c->a->seeds)
+        return iso_fail(c->err, ISO_USAGE, "--cells chooses what --seeds repeats; give --seeds N");
+    return c->a->seeds ? plan_seeds(c)
+                       : iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
+}
+
+/* --- what would be done --- */
+
+/* FLOP/s of one run: the option's, else that of the study's finished runs, else NaN. */
+static double speed_of_a_run(const struct call *c, const struct iso_record *recs, size_t n)
+{
+    double flops = 0, seconds = 0;
+    if (c->a->tflops > 0)
+        return 1e12 * c->a->tflops;
+    for (size_t i = 0; i < n; i++)
+        if (recs[i].state == ISO_STATE_DONE && recs[i].seconds > 0 && !recs[i].source[0]) {
+            flops += iso_record_flops(&recs[i]);
+            seconds += recs[i].seconds;
+        }
+    return seconds > 0 ? flops / seconds : NAN;
+}
+
+static int jobs_wanted(const struct sweep_args *a)
+{
+    int64_t jobs = a->jobs ? a->jobs : iso_cpu_count() / a->threads;
+    return jobs < 1 ? 1 : (int)jobs;
+}
+
+static enum iso_status dry_run(struct call *c)
+{
+    struct iso_record *old = NULL;
+    size_t n_old = 0, todo = 0;
+    double flops = 0;
+    enum iso_status st = ISO_OK;
+    if (c->a->out && iso_sweep_is_study(c->a->out))
+        st = iso_sweep_read(&old, &n_old, c->a->out, c->err);
+    if (st != ISO_OK)
+        return st;
+    double speed = speed_of_a_run(c, old, n_old);
+    struct iso_table t;
+    iso_table_init(&t, "run|budget|r|s|d|tokens|steps|FLOPs|status|hours");
+    for (size_t i = 0; i < c->n; i++) {
+        struct iso_record rec;
+        char buf[32];
+        iso_record_from_plan(&rec, &c->runs[i]);
+        for (size_t k = 0; k < n_old; k++)
+            if (iso_str_eq(old[k].id, rec.id))
+                rec.state = old[k].state;
+        bool finished = rec.state == ISO_STATE_DONE || rec.state == ISO_STATE_DIVERGED;
+        todo += !finished;
+        flops += finished ? 0 : iso_record_flops(&rec);
+        iso_table_put(&t, rec.id);
+        iso_table_putf(&t, "%.3g", rec.budget);
+        iso_table_putf(&t, "%.0f", rec.r);
+        iso_table_put(&t, iso_format_double(buf, rec.s));
+        iso_table_putf(&t, "%.0f", rec.d_model);
+        iso_table_put(&t, iso_format_count(buf, rec.tokens));
+        iso_table_putf(&t, "%.0f", rec.steps);
+        iso_table_putf(&t, "%.3g", iso_record_flops(&rec));
+        iso_table_put(&t, iso_state_name[rec.state]);
+        if (finished || isnan(speed))
+            iso_table_put(&t, finished ? "0" : "");
+        else
+            iso_table_putf(&t, "%.3g", iso_record_flops(&rec) / speed / 3600);
+    }
+    iso_table_print(stdout, &t, ISO_TABLE_TEXT);
+    iso_table_release(&t);
+    free(old);
+    printf("\n%zu of %zu runs to train, %.4g FLOPs", todo, c->n, flops);
+    if (isnan(speed))
+        printf("; give --tflops X for hours, or ask again when a run is done\n");
+    else
+        printf(", %.3g hours with %d at once, %.3g GFLOP/s each\n",
+               flops / speed / 3600 / jobs_wanted(c->a), jobs_wanted(c->a), speed / 1e9);
+    return ISO_OK;
+}
+
+/* --- the study --- */
+
+static enum iso_status check_data(struct call *c, char checksum[17])
+{
+    const char *dir = c->a->data ? c->a->data : c->grid.data;
+    if (!dir)
+        return iso_fail(c->err, ISO_USAGE, "which data? Give --data DIR (made by isodepth pack)");
+    struct iso_dataset ds;
+    enum iso_status st = iso_dataset_open(&ds, dir, c->err);
+    if (st != ISO_OK)
+        return st;
+    if (ds.T != c->grid.seq_len)
+        st = iso_fail(c->err, ISO_BAD_INPUT,
+                      "%s: rows of %" PRId64 " tokens, %s says seq_len: %" PRId64
+                      "; pack with --seq-len %" PRId64 " or change the grid",
+                      dir, ds.T, c->grid.path, c->grid.seq_len, c->grid.seq_len);
+    else if (ds.vocab > c->grid.vocab)
+        st = iso_fail(c->err, ISO_BAD_INPUT,
+                      "%s: a vocabulary of %" PRId64 " tokens, %s says vocab: %" PRId64, dir,
+                      ds.vocab, c->grid.path, c->grid.vocab);
+    snprintf(checksum, 17, "%s", ds.checksum);
+    iso_dataset_close(&ds);
+    char *full = realpath(dir, NULL);
+    c->data = iso_arena_strdup(&c->arena, full ? full : dir);
+    free(full);
+    return st;
+}
+
+/* The study keeps its own copy of the grid, which the trainers read. */
+static enum iso_status keep_grid(struct call *c, const char *path)
+{
+    struct iso_str text = {0}, copy = {0};
+    char hash[17];
+    iso_str_printf(&copy, "%s/grid.yaml", c->sw.dir);
+    enum iso_status st = iso_file_read(&text, path, c->err);
+    if (st == ISO_OK)
+        st = iso_file_write(copy.text, iso_str_text(&text), text.len, c->err);
+    snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(iso_str_text(&text), text.len, 0));
+    if (st == ISO_OK)
+        st = iso_store_set(c->sw.store, "grid_hash", hash, c->err);
+    if (st == ISO_OK)
+        st = iso_store_set(c->sw.store, "version", ISODEPTH_VERSION, c->err);
+    if (st == ISO_OK)
+        st = iso_store_set(c->sw.store, "data_dir", c->data, c->err);
+    iso_str_release(&text);
+    iso_str_release(&copy);
+    return st;
+}
+
+/* Memory of a run: weights, gradients, moments, packed weights; per worker its own gradients and
+ * the activations of one sequence. */
+static double run_bytes(const struct iso_plan_run *run, int64_t threads)
+{
+    const struct iso_arch *a = &run->arch;
+    double params = iso_account_unique(&run->account) + run->account.n_embed;
+    double layers = (double)(a->prelude + a->recur * a->r + a->coda);
+    double row = (double)a->seq_len * (20 * (double)a->d_model * layers + (double)a->vocab_padded);
+    return 4 * (6 * params + (double)threads * (params + 2 * row)) + 64e6;
+}
+
+static double free_memory(void)
+{
+    struct iso_str text = {0};
+    double kb = NAN;
+    if (iso_file_read(&text, "/proc/meminfo", NULL) == ISO_OK) {
+        const char *at = strstr(iso_str_text(&text), "MemAvailable:");
+        if (at)
+            kb = strtod(at + strlen("MemAvailable:"), NULL);
+    }
+    iso_str_release(&text);
+    return isnan(kb) ? INFINITY : 1024 * kb;
+}
+
+static void budget_memory(struct call *c, struct iso_schedule_options *o)
+{
+    o->memory = c->a->memory > 0 ? 1e9 * c->a->memory : 0.8 * free_memory();
+    for (size_t i = 0; i < c->n; i++) {
+        struct iso_record *rec = iso_sweep_find(&c->sw, c->runs[i].id);
+        rec->bytes = run_bytes(&c->runs[i], c->a->threads);
+        o->launch.bytes = fmax(o->launch.bytes, rec->bytes);
+    }
+}
+
+static const char *trainer(struct call *c)
+{
+    const char *given = getenv("ISO_TRAIN_PROGRAM");
+    char self[PATH_MAX];
+    if (given)
+        return given;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    return n > 0 ? iso_arena_strndup(&c->arena, self, (size_t)n) : "isodepth";
+}
+
+static enum iso_status open_study(struct call *c, const char *path, size_t *left)
+{
+    char checksum[17];
+    enum iso_status st = check_data(c, checksum);
+    if (st == ISO_OK)
+        st = iso_sweep_open(&c->sw, c->a->out, c->err);
+    if (st == ISO_OK)
+        st = iso_sweep_pin(&c->sw, "data", checksum, "the data", c->err);
+    if (st == ISO_OK)
+        st = iso_sweep_plan(&c->sw, c->runs, c->n, c->err);
+    if (st == ISO_OK)
+        st = keep_grid(c, path);
+    for (size_t i = 0; st == ISO_OK && i < c->a->reuse.n; i++) {
+        size_t taken = 0;
+        st = iso_sweep_reuse(&c->sw, c->a->reuse.at[i], &taken, c->err);
+        if (st == ISO_OK)
+            iso_log_info("%zu runs taken from %s", taken, c->a->reuse.at[i]);
+    }
+    if (st == ISO_OK)
+        st = iso_sweep_reconcile(&c->sw, c->err);
+    *left = 0;
+    for (size_t i = 0; i < c->sw.n; i++)
+        *left += c->sw.runs[i].wanted && c->sw.runs[i].state == ISO_STATE_PLANNED;
+    return st;
+}
+
+static enum iso_status train_all(struct call *c)
+{
+    struct iso_str grid = {0};
+    iso_str_printf(&grid, "%s/grid.yaml", c->sw.dir);
+    struct iso_schedule_options o = {
+        .launcher = c->launcher,
+        .launch = {.study = c->sw.dir,
+                   .program = trainer(c),
+                   .grid = grid.text,
+                   .data = c->data,
+                   .set = c->set,
+                   .n_set = c->n_set,
+                   .threads = (int)c->a->threads,
+                   .partition = c->a->partition,
+                   .time_limit = c->a->time,
+                   .flags = c->a->sbatch.at,
+                   .n_flags = c->a->sbatch.n,
+                   .poll_seconds = c->a->poll},
+        .jobs = jobs_wanted(c->a),
+        .retries = (int)c->a->retries,
+    };
+    budget_memory(c, &o);
+    struct iso_sweep_view view;
+    iso_sweep_view_begin(&view);
+    struct iso_schedule_view callbacks = iso_sweep_view_callbacks(&view);
+    enum iso_status st = iso_schedule_run(&c->sw, &o, &callbacks, c->err);
+    iso_sweep_view_end(&view);
+    iso_str_release(&grid);
+    return st;
+}
+
+static void print_counts(const struct call *c)
+{
+    struct iso_arena arena = {0};
+    struct iso_schedule_now now;
+    struct iso_str text = {0};
+    iso_schedule_look(&now, &arena, c->sw.dir, c->sw.runs, c->sw.n);
+    iso_sweep_view_counts(&text, &now);
+    printf("%s: %s\n", c->a->out, text.text);
+    for (size_t i = 0; i < c->sw.n; i++)
+        if (c->sw.runs[i].wanted && c->sw.runs[i].state == ISO_STATE_DIVERGED)
+            printf("diverged, kept, and left out of the fit: %s\n", c->sw.runs[i].id);
+    iso_str_release(&text);
+    iso_arena_release(&arena);
+}
+
+static enum iso_status rebuild(struct call *c)
+{
+    enum iso_status st = iso_sweep_forget(c->a->out, c->err);
+    if (st == ISO_OK)
+        st = iso_sweep_open(&c->sw, c->a->out, c->err);
+    if (st == ISO_OK)
+        st = iso_sweep_rebuild(&c->sw, c->err);
+    if (st == ISO_OK)
+        print_counts(c);
+    return st;
+}
+
+static enum iso_status do_sweep(struct call *c, const char *path)
+{
+    size_t left;
+    enum iso_status st = make_plan(c, path);
+    if (st == ISO_OK && c->a->dry_run)
+        return dry_run(c);
+    if (st == ISO_OK)
+        st = open_study(c, path, &left);
+    if (st != ISO_OK)
+        return st;
+    if (left == 0)
+        printf("nothing is left to do\n");
+    else
+        st = train_all(c);
+    if (st == ISO_OK || st == ISO_STOPPED)
+        print_counts(c);
+    return st;
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    struct call c = {.a = args, .err = err, .sw = {.lock = -1}};
+    c.launcher = iso_launcher_find(c.a->launcher);
+    if (!c.launcher)
+        return iso_fail(err, ISO_USAGE, "--launcher: no launcher %s; there are local and slurm",
+                        c.a->launcher);
+    if (!c.a->out && !c.a->dry_run)
+        return iso_fail(err, ISO_USAGE, "where to? Give --out STUDY");
+    if (!c.a->rebuild && ops.n == 0)
+        return iso_fail(err, ISO_USAGE, "which grid? isodepth sweep GRID.yaml --data DIR --out STUDY");
+    enum iso_status st = c.a->rebuild ? rebuild(&c) : do_sweep(&c, ops.at[0]);
+    iso_sweep_close(&c.sw);
+    iso_arena_release(&c.arena);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_sweep = {
+    .name = "sweep",
+    .operands = "[GRID.yaml]",
+    .summary = "train every run of a grid, fit, and write the report",
+    .details =
+        "Plans the grid, trains what is missing (largest first), fits and writes STUDY/report.html. "
+        "Started again it does what is missing and nothing else; a changed grid adds runs and keeps "
+        "the old ones. It may be stopped or killed at any time: at most the steps since the last "
+        "checkpoint are lost. Exit code 3 means stopped and resumable.\n\n"
+        "A study is one folder per run and a store study.db that can be made anew from the folders "
+        "(--rebuild). docs/studies.md tells more; docs/cluster.md is about --launcher slurm.",
+    .group = "Study",
+    .min_operands = 0,
+    .max_operands = 1,
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct sweep_args),
+    .run = run,
+};

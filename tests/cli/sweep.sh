@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# Studies from the outside, with a stand-in for the trainer: planning, resuming, refusing, reusing,
+# rebuilding, and what each kind of trouble says.
+set -u
+tmp=$(mktemp -d)
+trap 'cleanup' EXIT
+cleanup() { umount "$tmp/small" 2>/dev/null; rm -rf "$tmp"; }
+iso=$(realpath "$B/isodepth")
+here=$(dirname "$0")
+# shellcheck source=/dev/null
+. "$here/sweep_lib.bash"
+export ISO_TRAIN_PROGRAM
+ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
+export STANDIN_SLEEP=0.002 STANDIN_STEPS=7
+make_data
+cd "$tmp" || exit 1
+make_grid toy.yaml
+sweep() { "$iso" sweep toy.yaml --data data --out "$@"; }
+# want TEXT FILE WHAT: the file holds the text.
+want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
+
+# End to end, then again.
+sweep st > out 2> log || fail "the study"
+want "12 runs: 12 done" out "counts"
+[ "$(ls st/runs | wc -l)" = 12 ] || fail "one folder per run"
+first=$(grep -m 1 started log)
+case $first in *6e10*) ;; *) fail "the largest runs come first: $first" ;; esac
+results st > st.results
+sweep st > out 2> log || fail "the study again"
+want "nothing is left to do" out "nothing left"
+results st | cmp -s - st.results || fail "the second start changed something"
+
+# status and runs.
+"$iso" status st | grep -q '100%.*12 runs: 12 done' || fail "status"
+"$iso" status st --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["done"] == 12' ||
+    fail "status --json"
+[ "$("$iso" runs st --csv --where 'r=2 and budget>3e10' | wc -l)" = 4 ] || fail "--where"
+[ "$("$iso" runs st --csv --where 'not (r=1 or s>=2) and status=done' | wc -l)" = 3 ] ||
+    fail "--where with not and parentheses"
+"$iso" runs st --csv | head -n 1 | grep -q '^run,budget,s,r,loop,bptt,d_model,' || fail "columns"
+"$iso" runs st --where 'budgt>1' 2> log
+[ $? = 2 ] || fail "unknown column: exit"
+want 'unknown column budgt. Did you mean budget?' log "unknown column"
+"$iso" runs st --where 'r=2 and' 2> log && fail "half a condition"
+want 'place 8: expected a column, found the end' log "half a condition"
+"$iso" runs nowhere 2> log && fail "no study"
+want 'is this a study' log "no study"
+
+# A changed grid adds runs and keeps the old ones.
+sed -i 's/widths: .*/widths: [2, 3, 4]/' toy.yaml
+"$iso" sweep toy.yaml --data data --out st --dry-run | grep -q '^4 of 12 runs to train' ||
+    fail "--dry-run counts what is missing"
+sweep st > out 2>/dev/null || fail "the changed grid"
+[ "$(ls st/runs | wc -l)" = 16 ] || fail "old runs are kept"
+[ "$("$iso" runs st --csv | wc -l)" = 17 ] || fail "the table has old and new runs"
+make_grid toy.yaml
+
+# Other data, other settings: refused, nothing touched.
+"$iso" pack text.txt --out data2 --tokenizer bytes --seq-len 32 --val 10% --seed 2 >/dev/null 2>&1
+"$iso" sweep toy.yaml --data data2 --out st 2> log && fail "other data"
+want 'this study was begun with the data' log "other data"
+"$iso" pack text.txt --out data3 --tokenizer bytes --seq-len 16 --val 10% >/dev/null 2>&1
+"$iso" sweep toy.yaml --data data3 --out st 2> log && fail "other rows"
+want 'toy.yaml says seq_len: 32' log "other rows"
+run=$(ls st/runs | head -n 1)
+cp st/runs/"$run"/run.json keep.json
+sed -i 's/"steps": [0-9]*/"steps": 12345/' st/runs/"$run"/run.json
+sweep st 2> log && fail "other settings in the folder"
+want "holds a run with steps 12345, the grid says" log "other settings in the folder"
+mv keep.json st/runs/"$run"/run.json
+
+# Two schedulers.
+(STANDIN_STEPS=60 STANDIN_SLEEP=0.05 sweep two > out1 2> log1) &
+for _ in $(seq 100); do [ -e two/study.db ] && break; sleep 0.05; done
+sleep 0.3
+sweep two > out 2> log && fail "a second scheduler"
+want 'another scheduler is at work on this study' log "a second scheduler"
+"$iso" status two | grep -q 'a scheduler is at work' || fail "status sees the scheduler"
+"$iso" status two | grep -q 'step [0-9]* of .*loss 3' || fail "status shows the running runs"
+# Ctrl-C: saved, resumable.
+kill -INT "$(pgrep -f "sweep toy.yaml --data data --out two" | head -n 1)"
+wait
+want 'stopped; start it again to go on' log1 "SIGINT"
+pgrep -f "$tmp/two" > /dev/null && fail "children are left behind"
+sweep two > out 2> log || fail "resuming after SIGINT"
+want 'from its checkpoint' log "resuming from checkpoints"
+
+# Failures, retries, divergence.
+STANDIN_FAIL='r2-d16-2e10*' sweep bad --retries 1 > out 2> log
+[ $? = 1 ] || fail "a failed run: exit"
+want 'is tried again: exit 1: no luck with r2-d16-2e10' log "a retry"
+want '1 of 12 runs failed, the first is r2-d16-2e10' log "a failed run"
+[ "$("$iso" runs bad --csv --where 'status=failed and attempts=2' | wc -l)" = 2 ] || fail "attempts"
+sweep bad > out 2> log || fail "failed runs are done in the next start"
+STANDIN_FAIL_ONCE='r2*' STANDIN_DIVERGE='r1-d48-6e10*' sweep bad2 > out 2> log || fail "retries"
+want '12 runs: 11 done, 1 diverged' out "divergence is kept"
+want 'diverged, kept, and left out of the fit: r1-d48-6e10' out "divergence is reported"
+STANDIN_SILENT='r2-d16-2e10*' sweep bad3 --retries 0 > out 2> log && fail "no result"
+want 'ended without a result' log "no result"
+ISO_TRAIN_PROGRAM=/no/such sweep bad4 --retries 0 > out 2> log && fail "no trainer"
+want 'cannot start /no/such: No such file or directory' log "no trainer"
+
+# Reuse: a study, a table, and the r = 1 runs of a baseline.
+"$iso" runs st --csv > st.csv
+ISO_TRAIN_PROGRAM=/no/such sweep re1 --reuse st > out 2> log || fail "--reuse STUDY"
+want '12 runs taken from st' log "--reuse STUDY"
+ISO_TRAIN_PROGRAM=/no/such sweep re2 --reuse st.csv > out 2> log || fail "--reuse RUNS.csv"
+[ "$("$iso" runs re2 --csv | cut -d, -f1,26 | sort)" = \
+    "$("$iso" runs st --csv --where 's<4' | cut -d, -f1,26 | sort)" ] || fail "--reuse: losses"
+make_grid case.yaml '[2]'
+"$iso" sweep case.yaml --data data --out case --set bptt=half --reuse st > out 2> log ||
+    fail "a case study"
+[ "$("$iso" runs case --csv --where 'r=1 and source=st' | wc -l)" = 9 ] ||
+    fail "a case study shares the r = 1 runs"
+[ "$("$iso" runs case --csv --where 'r=2 and bptt=1' | wc -l)" = 7 ] || fail "--set reaches the plan"
+echo 'budget,r' > bare.csv
+sweep re3 --reuse bare.csv 2> log && fail "a table without ids"
+want 'bare.csv: column run is missing' log "a table without ids"
+
+# Seeds for chosen cells.
+sweep st --seeds 3 --cells 'r=2,budget=6e10; r=1,budget=2e10' > out 2>/dev/null || fail "--seeds"
+want '24 runs: 24 done' out "--seeds with --cells"
+[ "$("$iso" runs st --csv --where 'seed=3 and r=2 and budget=6e10' | wc -l)" = 4 ] || fail "seeds"
+sweep st --cells 'r=2' 2> log && fail "--cells alone"
+
+# Rebuilding from the folders.
+"$iso" runs st --csv | cut -d, -f1-31 | sort > before
+for damage in missing garbage; do
+    if [ $damage = missing ]; then rm st/study.db; else echo garbage > st/study.db; fi
+    if [ $damage = garbage ]; then
+        sweep st 2> log && fail "a damaged store"
+        want 'make it anew from the run folders' log "a damaged store"
+    fi
+    "$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild ($damage)"
+    "$iso" runs st --csv | cut -d, -f1-31 | sort | cmp -s - before || fail "--rebuild: another table"
+done
+python3 -c "
+import sqlite3; db = sqlite3.connect('st/study.db'); db.execute('PRAGMA user_version = 99')"
+sweep st 2> log && fail "a store of another version"
+want 'schema 99, this program knows' log "a store of another version"
+"$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild of another version"
+
+# Trouble: a deleted folder, a damaged result, a result of another run, a clock that jumps.
+sweep st > out 2> log || fail "after --rebuild"
+run=$("$iso" runs st --csv --where 'wanted=1' | sed -n '2s/,.*//p')
+results st > before
+rm -r st/runs/"$run"
+sweep st > out 2> log || fail "a deleted folder"
+want "$run: the result is gone; the run is planned again" log "a deleted folder"
+results st | cmp -s - before || fail "a deleted folder: another result"
+for text in '{"status": "do' '' '{"status": "done", "loss": null}' '[]'; do
+    printf '%s' "$text" > st/runs/"$run"/result.json
+    sweep st > out 2> log || fail "a damaged result"
+    want "kept as result.json.damaged, the run is finished again" log "a damaged result"
+    results st | cmp -s - before || fail "a damaged result: another result"
+done
+cp st/runs/"$run"/result.json keep.json
+sed -i 's/"run": "[^"]*"/"run": "r9-other"/' st/runs/"$run"/result.json
+sweep st > out 2> log && fail "a foreign result"
+want 'run is r9-other, the plan says' log "a foreign result"
+mv keep.json st/runs/"$run"/result.json
+python3 -c "
+import sqlite3; db = sqlite3.connect('st/study.db')
+db.execute('UPDATE fact SET value = value + 7260 WHERE key = \"last_opened\"'); db.commit()"
+sweep st > out 2> log || fail "a clock that went back"
+want 'the clock was 2:0' log "a clock that went back"
+sweep st 2>&1 | grep -q 'the clock was' && fail "the clock is fine again"
+
+# A full disk and a read-only study, on a file system of 2 MB.
+mkdir small
+if mount -t tmpfs -o size=2m none small 2>/dev/null; then
+    head -c 900k /dev/zero > small/ballast
+    STANDIN_PAD=$(printf '%20000s' '') timeout 60 "$iso" sweep toy.yaml --data data --out small/st \
+        > out 2> log
+    [ $? = 1 ] || fail "a full disk: exit"
+    grep -qE 'the disk is full|disk is full; free some space' log || { cat log; fail "a full disk"; }
+    mount -o remount,size=40m small || fail "remount"
+    sweep small/st > out 2> log || { cat log; fail "after the full disk"; }
+    want '12 done' out "after the full disk"
+    mount -o remount,ro small
+    sweep small/st 2> log && fail "a read-only study"
+    want 'Read-only file system' log "a read-only study"
+    "$iso" status small/st | grep -q '12 runs: 12 done' || fail "status of a read-only study"
+    umount small
+else
+    echo "no permission to mount: full disk and read-only study were not tried"
+fi
+[ ! -e st/races ] && [ ! -e two/races ] || fail "two trainers in one folder"
+echo ok
