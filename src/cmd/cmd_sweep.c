@@ -64,8 +64,8 @@ static const struct iso_opt options[] = {
     {"partition", 0, ISO_OPT_STRING, offsetof(struct sweep_args, partition), "NAME",
      "slurm: partition", 0, 0},
     {"time", 0, ISO_OPT_STRING, offsetof(struct sweep_args, time), "LIMIT",
-     "slurm: time limit of a task, as sbatch takes it; a task that reaches it saves and goes on",
-     0, 0},
+     "slurm: time limit of a task, as sbatch takes it; a task that reaches it saves and goes on", 0,
+     0},
     {"sbatch", 0, ISO_OPT_LIST, offsetof(struct sweep_args, sbatch), "FLAG",
      "slurm: a further flag for sbatch, e.g. --sbatch=--account=x; may be repeated", 0, 0},
     {"poll", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, poll), "SECONDS",
@@ -441,7 +441,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (!c.a->out && !c.a->dry_run)
         return iso_fail(err, ISO_USAGE, "where to? Give --out STUDY");
     if (!c.a->rebuild && ops.n == 0)
-        return iso_fail(err, ISO_USAGE, "which grid? isodepth sweep GRID.yaml --data DIR --out STUDY");
+        return iso_fail(err, ISO_USAGE,
+                        "which grid? isodepth sweep GRID.yaml --data DIR --out STUDY");
     enum iso_status st = c.a->rebuild ? rebuild(&c) : do_sweep(&c, ops.at[0]);
     iso_sweep_close(&c.sw);
     iso_arena_release(&c.arena);
@@ -453,8 +454,10 @@ const struct iso_cmd iso_cmd_sweep = {
     .operands = "[GRID.yaml]",
     .summary = "train every run of a grid, fit, and write the report",
     .details =
-        "Plans the grid, trains what is missing (largest first), fits and writes STUDY/report.html. "
-        "Started again it does what is missing and nothing else; a changed grid adds runs and keeps "
+        "Plans the grid, trains what is missing (largest first), fits and writes "
+        "STUDY/report.html. "
+        "Started again it does what is missing and nothing else; a changed grid adds runs and "
+        "keeps "
         "the old ones. It may be stopped or killed at any time: at most the steps since the last "
         "checkpoint are lost. Exit code 3 means stopped and resumable.\n\n"
         "A study is one folder per run and a store study.db that can be made anew from the folders "

@@ -26,8 +26,8 @@ struct iso_launch_options {
 /* A run that ended. */
 struct iso_ended {
     char id[64];
-    int code;         /* exit code; 128 + signal; -1 when nobody knows */
-    bool cancelled;   /* on somebody's wish: do not start it again now */
+    int code;          /* exit code; 128 + signal; -1 when nobody knows */
+    bool cancelled;    /* on somebody's wish: do not start it again now */
     char message[160]; /* about the end, "" when the code says it all */
 };
 

@@ -119,9 +119,8 @@ static enum iso_status local_poll(struct iso_launch *l, struct iso_err *err)
             continue;
         }
         bool killed = WIFSIGNALED(status);
-        struct iso_ended *e =
-            iso_launch_ended(l, local->child[i].id,
-                             killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+        struct iso_ended *e = iso_launch_ended(
+            l, local->child[i].id, killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
         if (killed)
             snprintf(e->message, sizeof e->message, "killed by signal %d (%s)", WTERMSIG(status),
                      strsignal(WTERMSIG(status)));

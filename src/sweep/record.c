@@ -8,10 +8,19 @@
 const char *const iso_state_name[ISO_N_STATE] = {"planned", "running", "done", "failed",
                                                  "diverged"};
 
-#define AT(field)     offsetof(struct iso_record, field), sizeof(((struct iso_record *)0)->field)
-#define PLAN(field)   {#field, ISO_COLUMN_NUMBER, ISO_COLUMN_PLAN, AT(field)}
-#define RESULT(field) {#field, ISO_COLUMN_NUMBER, ISO_COLUMN_RESULT, AT(field)}
-#define WORDS(field)  {#field, ISO_COLUMN_TEXT, ISO_COLUMN_RESULT, AT(field)}
+#define AT(field) offsetof(struct iso_record, field), sizeof(((struct iso_record *)0)->field)
+#define PLAN(field)                                                                                \
+    {                                                                                              \
+#field, ISO_COLUMN_NUMBER, ISO_COLUMN_PLAN, AT(field)                                      \
+    }
+#define RESULT(field)                                                                              \
+    {                                                                                              \
+#field, ISO_COLUMN_NUMBER, ISO_COLUMN_RESULT, AT(field)                                    \
+    }
+#define WORDS(field)                                                                               \
+    {                                                                                              \
+#field, ISO_COLUMN_TEXT, ISO_COLUMN_RESULT, AT(field)                                      \
+    }
 
 const struct iso_column iso_columns[] = {
     {"run", ISO_COLUMN_TEXT, ISO_COLUMN_PLAN, AT(id)},

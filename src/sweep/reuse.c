@@ -122,8 +122,8 @@ enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *
     struct iso_record *recs = NULL;
     size_t n = 0;
     bool share_r1 = !plans_r1(sw);
-    enum iso_status st =
-        iso_dir_exists(from) ? iso_sweep_read(&recs, &n, from, err) : read_csv(&recs, &n, from, err);
+    enum iso_status st = iso_dir_exists(from) ? iso_sweep_read(&recs, &n, from, err)
+                                              : read_csv(&recs, &n, from, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++)
         st = take(sw, &recs[i], from, share_r1, taken, err);
     free(recs);

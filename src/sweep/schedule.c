@@ -280,7 +280,7 @@ static enum iso_status end_run(struct scheduler *s, struct job *j, const struct 
         .run = rec->id,
         .launcher = s->o->launcher->name,
         .host = s->host,
-        .outcome = found == ISO_RESULT_GOOD ? iso_state_name[rec->state]
+        .outcome = found == ISO_RESULT_GOOD    ? iso_state_name[rec->state]
                    : e->code == EXIT_RESUMABLE ? "stopped"
                                                : "failed",
         .message = rec->message,
@@ -385,8 +385,9 @@ static void wait_event(struct scheduler *s, const sigset_t *signals)
         on_stop(s);
     double offset = time_of_day() - iso_time_now();
     if (fabs(offset - s->wall_offset) > 60) {
-        tell(s, "the clock of the day jumped by %.0f s; nothing but times in the store depends "
-                "on it",
+        tell(s,
+             "the clock of the day jumped by %.0f s; nothing but times in the store depends "
+             "on it",
              offset - s->wall_offset);
         s->wall_offset = offset;
     }

@@ -305,4 +305,3 @@ enum iso_status iso_store_attempt(struct iso_store *store, const struct iso_atte
     bind_text(q, 8, a->message);
     return finish(store, q, err);
 }
-

@@ -82,9 +82,10 @@ static enum iso_status parse_column(struct parser *p, const struct iso_column **
     *out = iso_column_find(name);
     if (!*out) {
         const char *near = iso_nearest(name, nth_column, NULL);
-        return iso_fail(p->err, ISO_USAGE, "condition \"%.200s\", place %zu: unknown column %.40s%s%s%s",
-                        p->text, (size_t)(p->at - p->text) + 1, name,
-                        near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
+        return iso_fail(p->err, ISO_USAGE,
+                        "condition \"%.200s\", place %zu: unknown column %.40s%s%s%s", p->text,
+                        (size_t)(p->at - p->text) + 1, name, near ? ". Did you mean " : "",
+                        near ? near : "", near ? "?" : "");
     }
     p->at += n;
     return ISO_OK;
@@ -126,12 +127,13 @@ static enum iso_status parse_value(struct parser *p, struct iso_where *w)
     bool text = w->column->kind == ISO_COLUMN_TEXT || w->column->kind == ISO_COLUMN_STATE;
     w->number = NAN;
     if (!text && !iso_parse_double(w->word, &w->number))
-        return iso_fail(p->err, ISO_USAGE, "condition \"%.200s\": column %s is a number, \"%.40s\" is not",
-                        p->text, w->column->name, w->word);
+        return iso_fail(p->err, ISO_USAGE,
+                        "condition \"%.200s\": column %s is a number, \"%.40s\" is not", p->text,
+                        w->column->name, w->word);
     if (text && w->op != EQ && w->op != NE)
         return iso_fail(p->err, ISO_USAGE,
-                        "condition \"%.200s\": column %s is a text; compare it with = or !=", p->text,
-                        w->column->name);
+                        "condition \"%.200s\": column %s is a text; compare it with = or !=",
+                        p->text, w->column->name);
     return ISO_OK;
 }
 

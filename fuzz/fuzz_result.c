@@ -1,0 +1,14 @@
+/* Any bytes as a run's result.json. */
+#include "sweep/result.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct iso_err err;
+    struct iso_record rec;
+    iso_record_init(&rec);
+    rec.steps = 10;
+    (void)iso_result_parse(&rec, (const char *)data, size, "fuzz", &err);
+    return 0;
+}

@@ -1,0 +1,271 @@
+/* sweep: conditions, records, results, the store. */
+#include "test.h"
+
+#include "base/file.h"
+#include "sweep/result.h"
+#include "sweep/store.h"
+#include "sweep/sweep.h"
+#include "sweep/where.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct iso_record sample(void)
+{
+    struct iso_record rec;
+    iso_record_init(&rec);
+    snprintf(rec.id, sizeof rec.id, "r4-d64-1e13-abcdef01");
+    snprintf(rec.loop, sizeof rec.loop, "linear");
+    rec.wanted = true;
+    rec.budget = 1e13;
+    rec.r = 4;
+    rec.s = 2;
+    rec.d_model = 64;
+    rec.tokens = 1000;
+    rec.steps = 10;
+    rec.flops_per_token = 3;
+    rec.seed = 1;
+    return rec;
+}
+
+static void test_where(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool holds;
+    } cases[] = {
+        {"r=4", true},
+        {"r==4 and budget>9e12", true},
+        {"r = 4 and budget > 1e13", false},
+        {"budget>=1e13", true},
+        {"budget<=10000000000000.001", true},
+        {"r!=4 or s<3", true},
+        {"not r=4", false},
+        {"not (r=1 or r=2)", true},
+        {"not r=1 and not r=2", true},
+        {"r=1 and s=2 or d_model=64", true}, /* and binds first */
+        {"r=1 and (s=2 or d_model=64)", false},
+        {"loop=linear", true},
+        {"loop='linear'", true},
+        {"loop!=\"hyper\"", true},
+        {"status=planned", true},
+        {"loss>0", false}, /* not known: fulfils nothing */
+        {"loss!=1", false},
+        {"not loss>0", true},
+        {"wanted=1", true},
+        {"run=r4-d64-1e13-abcdef01", true},
+    };
+    struct iso_record rec = sample();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_arena arena = {0};
+        struct iso_err err = {""};
+        const struct iso_where *w;
+        if (iso_where_parse(&w, &arena, cases[i].text, &err) != ISO_OK)
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        if (iso_where_holds(w, &rec) != cases[i].holds)
+            fail_msg("%s", cases[i].text);
+        iso_arena_release(&arena);
+    }
+}
+
+static void test_where_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", "expected a column, found the end"},
+        {"r", "place 2: expected a comparison (= != < <= > >=), found the end"},
+        {"r=", "place 3: expected a value, found the end"},
+        {"r=4 s=2", "place 5: expected and, or, or the end, found \"s=2\""},
+        {"(r=4", "place 5: expected a closing parenthesis, found the end"},
+        {"r=4)", "place 4: expected and, or, or the end, found \")\""},
+        {"bugdet=1", "place 1: unknown column bugdet. Did you mean budget?"},
+        {"r=four", "column r is a number, \"four\" is not"},
+        {"loop<linear", "column loop is a text; compare it with = or !="},
+        {"loop='linear", "expected a closing quote"},
+        {"r=4 and or", "unknown column or"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_arena arena = {0};
+        struct iso_err err = {""};
+        const struct iso_where *w;
+        assert_int_equal(iso_where_parse(&w, &arena, cases[i].text, &err), ISO_USAGE);
+        if (!strstr(err.msg, cases[i].message))
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        iso_arena_release(&arena);
+    }
+    char deep[1001];
+    memset(deep, '(', sizeof deep - 1);
+    deep[sizeof deep - 1] = '\0';
+    struct iso_arena arena = {0};
+    const struct iso_where *w;
+    assert_int_equal(iso_where_parse(&w, &arena, deep, NULL), ISO_USAGE);
+    iso_arena_release(&arena);
+}
+
+static void test_result(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum iso_result want;
+    } cases[] = {
+        {"{\"status\": \"done\", \"loss\": 3.25, \"run\": \"r4-d64-1e13-abcdef01\"}",
+         ISO_RESULT_GOOD},
+        {"{\"status\": \"diverged\", \"loss\": null}", ISO_RESULT_GOOD},
+        {"{\"status\": \"done\", \"loss\": null}", ISO_RESULT_DAMAGED},
+        {"{\"status\": \"done\", \"loss\": -1}", ISO_RESULT_DAMAGED},
+        {"{\"status\": \"running\", \"loss\": 3}", ISO_RESULT_DAMAGED},
+        {"{\"loss\": 3}", ISO_RESULT_DAMAGED},
+        {"[3]", ISO_RESULT_DAMAGED},
+        {"{\"status\": \"done\", \"lo", ISO_RESULT_DAMAGED},
+        {"", ISO_RESULT_DAMAGED},
+        {"{\"status\": \"done\", \"loss\": 3, \"run\": \"other\"}", ISO_RESULT_OTHER},
+        {"{\"status\": \"done\", \"loss\": 3, \"steps\": 11}", ISO_RESULT_OTHER},
+        {"{\"status\": \"done\", \"loss\": 3, \"tokens\": 1001}", ISO_RESULT_OTHER},
+        {"{\"status\": \"done\", \"loss\": 3, \"steps\": 10, \"s\": null}", ISO_RESULT_GOOD},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_record rec = sample();
+        struct iso_err err = {""};
+        enum iso_result got =
+            iso_result_parse(&rec, cases[i].text, strlen(cases[i].text), "result.json", &err);
+        if (got != cases[i].want)
+            fail_msg("%s: %d %s", cases[i].text, (int)got, err.msg);
+        if (got == ISO_RESULT_GOOD)
+            assert_int_equal(rec.state, isnan(rec.loss) ? ISO_STATE_DIVERGED : ISO_STATE_DONE);
+        else
+            assert_int_equal(rec.state, ISO_STATE_PLANNED);
+    }
+}
+
+static void make_dir(char dir[64])
+{
+    snprintf(dir, 64, "/tmp/iso_sweep_XXXXXX");
+    assert_non_null(mkdtemp(dir));
+}
+
+static void remove_dir(const char *dir)
+{
+    char **names;
+    size_t n;
+    assert_int_equal(iso_dir_list(&names, &n, dir, NULL), ISO_OK);
+    for (size_t i = 0; i < n; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    iso_dir_list_free(names, n);
+    rmdir(dir);
+}
+
+static void test_progress(void **state)
+{
+    (void)state;
+    char dir[64], path[128];
+    make_dir(dir);
+    assert_true(isnan(iso_result_progress(dir).step));
+    static const char text[] = "{\"step\": 1, \"loss\": 9}\n"
+                               "{\"step\": 2, \"tokens\": 512, \"loss\": 8.5}\n"
+                               "{\"note\": \"validation\"}\n"
+                               "{\"step\": 3, \"lo"; /* being written */
+    snprintf(path, sizeof path, "%s/metrics.jsonl", dir);
+    assert_int_equal(iso_file_write(path, text, strlen(text), NULL), ISO_OK);
+    struct iso_run_progress p = iso_result_progress(dir);
+    assert_true(p.step == 2 && p.tokens == 512 && p.loss == 8.5);
+    char line[64];
+    iso_result_last_line(line, sizeof line, path);
+    assert_string_equal(line, "{\"step\": 3, \"lo");
+    remove_dir(dir);
+}
+
+static void test_run_json(void **state)
+{
+    (void)state;
+    char dir[64];
+    make_dir(dir);
+    struct iso_record rec = sample(), back;
+    snprintf(rec.source, sizeof rec.source, "elsewhere \"quoted\"");
+    assert_int_equal(iso_result_write_plan(&rec, dir, NULL), ISO_OK);
+    iso_record_init(&back);
+    assert_int_equal(iso_result_read_plan(&back, dir, NULL), ISO_RESULT_GOOD);
+    assert_null(iso_record_differs(&rec, &back));
+    assert_string_equal(back.source, rec.source);
+    assert_true(isnan(back.n_once));
+    back.seed = 2;
+    assert_string_equal(iso_record_differs(&rec, &back)->name, "seed");
+    remove_dir(dir);
+}
+
+#if ISO_HAVE_SQLITE
+static void test_store(void **state)
+{
+    (void)state;
+    char dir[64], path[128];
+    make_dir(dir);
+    snprintf(path, sizeof path, "%s/study.db", dir);
+    struct iso_store *store;
+    struct iso_err err;
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_IO);
+    assert_non_null(strstr(err.msg, "no such file"));
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, &err), ISO_OK);
+    struct iso_record rec = sample();
+    rec.budget = 2.15e13; /* comes back to the last bit */
+    rec.lr_matrix = 0.1 + 0.2;
+    rec.state = ISO_STATE_FAILED;
+    snprintf(rec.message, sizeof rec.message, "it's \"quoted\"; DROP TABLE run");
+    assert_int_equal(iso_store_put(store, &rec, &err), ISO_OK);
+    rec.attempts = 2;
+    assert_int_equal(iso_store_put(store, &rec, &err), ISO_OK);
+    assert_int_equal(iso_store_set(store, "data", "one", &err), ISO_OK);
+    assert_int_equal(iso_store_set(store, "data", "two", &err), ISO_OK);
+    struct iso_attempt a = {.run = rec.id,
+                            .launcher = "local",
+                            .host = "here",
+                            .outcome = "failed",
+                            .message = "",
+                            .number = 1};
+    assert_int_equal(iso_store_attempt(store, &a, &err), ISO_OK);
+    iso_store_close(store);
+
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_OK);
+    struct iso_record *all;
+    size_t n;
+    assert_int_equal(iso_store_all(store, &all, &n, &err), ISO_OK);
+    assert_int_equal(n, 1);
+    assert_true(all[0].budget == 2.15e13 && all[0].lr_matrix == 0.1 + 0.2);
+    assert_true(all[0].attempts == 2 && isnan(all[0].loss) && all[0].wanted);
+    assert_int_equal(all[0].state, ISO_STATE_FAILED);
+    assert_string_equal(all[0].message, rec.message);
+    struct iso_str value = {0};
+    assert_int_equal(iso_store_get(store, &value, "data", &err), ISO_OK);
+    assert_string_equal(iso_str_text(&value), "two");
+    assert_int_equal(iso_store_get(store, &value, "nothing", &err), ISO_OK);
+    assert_string_equal(iso_str_text(&value), "");
+    assert_int_equal(iso_store_put(store, &rec, &err), ISO_IO); /* opened for reading */
+    iso_str_release(&value);
+    free(all);
+    iso_store_close(store);
+    remove_dir(dir);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_where_errors),
+        cmocka_unit_test(test_result),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_run_json),
+#if ISO_HAVE_SQLITE
+        cmocka_unit_test(test_store),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
