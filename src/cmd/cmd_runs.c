@@ -21,13 +21,13 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-static void print_table(const struct iso_record *recs, size_t n)
+static void print_table(const struct iso_run_record *recs, size_t n)
 {
     struct iso_table t;
     char buf[32];
     iso_table_init(&t, "run|status|budget|r|s|d|loop|tokens|loss|bits/byte|tries|note");
     for (size_t i = 0; i < n; i++) {
-        const struct iso_record *rec = &recs[i];
+        const struct iso_run_record *rec = &recs[i];
         iso_table_put(&t, rec->id);
         iso_table_put(&t, iso_state_name[rec->state]);
         iso_table_putf(&t, "%.3g", rec->budget);
@@ -56,7 +56,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     const struct runs_args *a = args;
     struct iso_arena arena = {0};
     const struct iso_where *where = NULL;
-    struct iso_record *recs = NULL;
+    struct iso_run_record *recs = NULL;
     size_t n = 0, kept = 0;
     enum iso_status st = ISO_OK;
     if (a->where)
@@ -68,7 +68,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
             recs[kept++] = recs[i];
     if (st == ISO_OK && a->csv) {
         struct iso_table t;
-        iso_record_table(&t, recs, kept);
+        iso_run_record_table(&t, recs, kept);
         iso_table_print(stdout, &t, ISO_TABLE_CSV);
         iso_table_release(&t);
     } else if (st == ISO_OK) {

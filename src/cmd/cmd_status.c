@@ -48,7 +48,7 @@ static void print_json(const struct iso_schedule_now *now, bool at_work)
     iso_str_release(&s);
 }
 
-static void print_trouble(const struct iso_record *recs, size_t n)
+static void print_trouble(const struct iso_run_record *recs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (recs[i].state == ISO_STATE_FAILED || recs[i].state == ISO_STATE_DIVERGED)
@@ -59,7 +59,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
 {
     const struct status_args *a = args;
     const char *study = ops.at[0];
-    struct iso_record *recs;
+    struct iso_run_record *recs;
     size_t n;
     enum iso_status st = iso_sweep_read(&recs, &n, study, err);
     if (st != ISO_OK)

@@ -8,7 +8,11 @@
 #include "cmd/sweep_view.h"
 #include "data/loader.h"
 #include "isodepth.h"
+#include "kern/kern.h"
 #include "sweep/where.h"
+#include "train/machine.h"
+#include "train/settings.h"
+#include "train/trainer.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -80,7 +84,7 @@ struct call {
     struct iso_grid grid;
     struct iso_plan_run *runs;
     size_t n;
-    const char **set; /* for the trainer: those of the command line and the seeds */
+    const char **set; /* those of --set that are the trainer's, not the grid's */
     size_t n_set;
     const char *data;
     const struct iso_launcher *launcher;
@@ -122,24 +126,18 @@ static enum iso_status plan_seeds(struct call *c)
     enum iso_status st = c->a->cells ? parse_cells(c, &where) : ISO_OK;
     if (st != ISO_OK)
         return st;
-    struct iso_str text = {0};
     double *all = ISO_ARENA_NEW_N(&c->arena, double, own.n + (size_t)c->a->seeds);
     size_t n = own.n;
     memcpy(all, own.at, own.n * sizeof *all);
     for (int64_t seed = 1; seed <= c->a->seeds; seed++)
         if (!has_seed(&own, seed))
             all[n++] = (double)seed;
-    for (size_t i = 0; i < n; i++)
-        iso_str_printf(&text, "%s%.0f", i ? ", " : "seeds=[", all[i]);
-    iso_str_putc(&text, ']');
-    c->set[c->n_set++] = iso_arena_strdup(&c->arena, text.text);
-    iso_str_release(&text);
     c->grid.seeds = (struct iso_numbers){all, n};
     st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
     size_t kept = 0;
     for (size_t i = 0; st == ISO_OK && i < c->n; i++) {
-        struct iso_record rec;
-        iso_record_from_plan(&rec, &c->runs[i]);
+        struct iso_run_record rec;
+        iso_run_record_from_plan(&rec, &c->runs[i]);
         if (has_seed(&own, c->runs[i].seed) || !where || iso_where_holds(where, &rec))
             c->runs[kept++] = c->runs[i];
     }
@@ -147,15 +145,26 @@ static enum iso_status plan_seeds(struct call *c)
     return st;
 }
 
-static enum iso_status make_plan(struct call *c, const char *path)
+/* A setting is the grid's, or one that only a run has (save_every, ...): the trainer's. */
+static enum iso_status apply_set(struct call *c, const char *assignment)
 {
     struct iso_settings s = {&c->arena, "--set", c->err};
+    size_t n = strcspn(assignment, "=.");
+    for (const struct iso_key *k = iso_grid_keys; k->name; k++)
+        if (strlen(k->name) == n && strncmp(k->name, assignment, n) == 0)
+            return iso_settings_set(&s, &c->grid, iso_grid_keys, assignment);
+    struct iso_train_settings scratch;
+    iso_train_defaults(&scratch);
+    c->set[c->n_set++] = assignment;
+    return iso_train_set(&scratch, &c->arena, assignment, c->err);
+}
+
+static enum iso_status make_plan(struct call *c, const char *path)
+{
     c->set = ISO_ARENA_NEW_N(&c->arena, const char *, c->a->set.n + 1);
     enum iso_status st = iso_grid_read(&c->grid, &c->arena, path, c->err);
-    for (size_t i = 0; st == ISO_OK && i < c->a->set.n; i++) {
-        st = iso_settings_set(&s, &c->grid, iso_grid_keys, c->a->set.at[i]);
-        c->set[c->n_set++] = c->a->set.at[i];
-    }
+    for (size_t i = 0; st == ISO_OK && i < c->a->set.n; i++)
+        st = apply_set(c, c->a->set.at[i]);
     if (st != ISO_OK)
         return st;
     if (c->a->cells && !c->a->seeds)
@@ -167,14 +176,14 @@ static enum iso_status make_plan(struct call *c, const char *path)
 /* --- what would be done --- */
 
 /* FLOP/s of one run: the option's, else that of the study's finished runs, else NaN. */
-static double speed_of_a_run(const struct call *c, const struct iso_record *recs, size_t n)
+static double speed_of_a_run(const struct call *c, const struct iso_run_record *recs, size_t n)
 {
     double flops = 0, seconds = 0;
     if (c->a->tflops > 0)
         return 1e12 * c->a->tflops;
     for (size_t i = 0; i < n; i++)
         if (recs[i].state == ISO_STATE_DONE && recs[i].seconds > 0 && !recs[i].source[0]) {
-            flops += iso_record_flops(&recs[i]);
+            flops += iso_run_record_flops(&recs[i]);
             seconds += recs[i].seconds;
         }
     return seconds > 0 ? flops / seconds : NAN;
@@ -188,7 +197,7 @@ static int jobs_wanted(const struct sweep_args *a)
 
 static enum iso_status dry_run(struct call *c)
 {
-    struct iso_record *old = NULL;
+    struct iso_run_record *old = NULL;
     size_t n_old = 0, todo = 0;
     double flops = 0;
     enum iso_status st = ISO_OK;
@@ -200,15 +209,15 @@ static enum iso_status dry_run(struct call *c)
     struct iso_table t;
     iso_table_init(&t, "run|budget|r|s|d|tokens|steps|FLOPs|status|hours");
     for (size_t i = 0; i < c->n; i++) {
-        struct iso_record rec;
+        struct iso_run_record rec;
         char buf[32];
-        iso_record_from_plan(&rec, &c->runs[i]);
+        iso_run_record_from_plan(&rec, &c->runs[i]);
         for (size_t k = 0; k < n_old; k++)
             if (iso_str_eq(old[k].id, rec.id))
                 rec.state = old[k].state;
         bool finished = rec.state == ISO_STATE_DONE || rec.state == ISO_STATE_DIVERGED;
         todo += !finished;
-        flops += finished ? 0 : iso_record_flops(&rec);
+        flops += finished ? 0 : iso_run_record_flops(&rec);
         iso_table_put(&t, rec.id);
         iso_table_putf(&t, "%.3g", rec.budget);
         iso_table_putf(&t, "%.0f", rec.r);
@@ -216,12 +225,12 @@ static enum iso_status dry_run(struct call *c)
         iso_table_putf(&t, "%.0f", rec.d_model);
         iso_table_put(&t, iso_format_count(buf, rec.tokens));
         iso_table_putf(&t, "%.0f", rec.steps);
-        iso_table_putf(&t, "%.3g", iso_record_flops(&rec));
+        iso_table_putf(&t, "%.3g", iso_run_record_flops(&rec));
         iso_table_put(&t, iso_state_name[rec.state]);
         if (finished || isnan(speed))
             iso_table_put(&t, finished ? "0" : "");
         else
-            iso_table_putf(&t, "%.3g", iso_record_flops(&rec) / speed / 3600);
+            iso_table_putf(&t, "%.3g", iso_run_record_flops(&rec) / speed / 3600);
     }
     iso_table_print(stdout, &t, ISO_TABLE_TEXT);
     iso_table_release(&t);
@@ -251,7 +260,7 @@ static enum iso_status check_data(struct call *c, char checksum[17])
                       "%s: rows of %" PRId64 " tokens, %s says seq_len: %" PRId64
                       "; pack with --seq-len %" PRId64 " or change the grid",
                       dir, ds.T, c->grid.path, c->grid.seq_len, c->grid.seq_len);
-    else if (ds.vocab > c->grid.vocab)
+    else if (ds.vocab != c->grid.vocab)
         st = iso_fail(c->err, ISO_BAD_INPUT,
                       "%s: a vocabulary of %" PRId64 " tokens, %s says vocab: %" PRId64, dir,
                       ds.vocab, c->grid.path, c->grid.vocab);
@@ -263,56 +272,50 @@ static enum iso_status check_data(struct call *c, char checksum[17])
     return st;
 }
 
-/* The study keeps its own copy of the grid, which the trainers read. */
+/* The study keeps the grid as it was resolved, which the trainers read. */
 static enum iso_status keep_grid(struct call *c, const char *path)
 {
     struct iso_str text = {0}, copy = {0};
     char hash[17];
     iso_str_printf(&copy, "%s/grid.yaml", c->sw.dir);
-    enum iso_status st = iso_file_read(&text, path, c->err);
-    if (st == ISO_OK)
-        st = iso_file_write(copy.text, iso_str_text(&text), text.len, c->err);
-    snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(iso_str_text(&text), text.len, 0));
-    if (st == ISO_OK)
-        st = iso_store_set(c->sw.store, "grid_hash", hash, c->err);
-    if (st == ISO_OK)
-        st = iso_store_set(c->sw.store, "version", ISODEPTH_VERSION, c->err);
-    if (st == ISO_OK)
-        st = iso_store_set(c->sw.store, "data_dir", c->data, c->err);
+    iso_str_printf(&text, "# %s with its --set, as isodepth sweep resolved it\n", path);
+    size_t first = text.len;
+    iso_settings_write(&text, &c->grid, iso_grid_keys);
+    snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(text.text + first, text.len - first, 0));
+    enum iso_status st = iso_file_write(copy.text, text.text, text.len, c->err);
+    const char *const facts[][2] = {{"grid_hash", hash},
+                                    {"version", ISODEPTH_VERSION},
+                                    {"data_dir", c->data},
+                                    {"cpu", iso_cpu_features()}};
+    for (size_t i = 0; st == ISO_OK && i < sizeof facts / sizeof *facts; i++)
+        st = iso_store_set(c->sw.store, facts[i][0], facts[i][1], c->err);
     iso_str_release(&text);
     iso_str_release(&copy);
     return st;
 }
 
-/* Memory of a run: weights, gradients, moments, packed weights; per worker its own gradients and
- * the activations of one sequence. */
+/* Memory that the trainer takes for a run when it may take what it likes. */
 static double run_bytes(const struct iso_plan_run *run, int64_t threads)
 {
-    const struct iso_arch *a = &run->arch;
-    double params = iso_account_unique(&run->account) + run->account.n_embed;
-    double layers = (double)(a->prelude + a->recur * a->r + a->coda);
-    double row = (double)a->seq_len * (20 * (double)a->d_model * layers + (double)a->vocab_padded);
-    return 4 * (6 * params + (double)threads * (params + 2 * row)) + 64e6;
-}
-
-static double free_memory(void)
-{
-    struct iso_str text = {0};
-    double kb = NAN;
-    if (iso_file_read(&text, "/proc/meminfo", NULL) == ISO_OK) {
-        const char *at = strstr(iso_str_text(&text), "MemAvailable:");
-        if (at)
-            kb = strtod(at + strlen("MemAvailable:"), NULL);
-    }
-    iso_str_release(&text);
-    return isnan(kb) ? INFINITY : 1024 * kb;
+    const struct iso_kern *kern = iso_kern_best(NULL);
+    struct iso_trainer_spec spec = {
+        .arch = run->arch,
+        .steps = run->steps,
+        .batch = (size_t)(run->batch_tokens / run->arch.seq_len),
+        .workers = (int)threads,
+    };
+    if (!kern)
+        return 0; /* the trainer will say why */
+    spec.micro = iso_trainer_micro(&spec, kern, SIZE_MAX);
+    return (double)iso_trainer_bytes(&spec, kern);
 }
 
 static void budget_memory(struct call *c, struct iso_schedule_options *o)
 {
-    o->memory = c->a->memory > 0 ? 1e9 * c->a->memory : 0.8 * free_memory();
+    double available = iso_memory_available();
+    o->memory = c->a->memory > 0 ? 1e9 * c->a->memory : available > 0 ? 0.8 * available : INFINITY;
     for (size_t i = 0; i < c->n; i++) {
-        struct iso_record *rec = iso_sweep_find(&c->sw, c->runs[i].id);
+        struct iso_run_record *rec = iso_sweep_find(&c->sw, c->runs[i].id);
         rec->bytes = run_bytes(&c->runs[i], c->a->threads);
         o->launch.bytes = fmax(o->launch.bytes, rec->bytes);
     }

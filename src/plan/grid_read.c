@@ -166,6 +166,42 @@ static enum iso_status read_widths(struct iso_settings *s, void *field, const st
     return ISO_OK;
 }
 
+static void write_width_list(struct iso_str *out, const struct iso_numbers *s)
+{
+    char text[32];
+    for (size_t i = 0; i < s->n; i++)
+        iso_str_printf(out, "%s%s", i ? ", " : "[", iso_format_double(text, s->at[i]));
+    iso_str_putc(out, ']');
+}
+
+/* Flow text: [..] or {budget: [..]} or {budget: {r: [..]}}; rules of one budget stand together. */
+static void write_widths(struct iso_str *out, const void *field)
+{
+    const struct iso_widths *w = field;
+    if (w->n == 1 && w->rule[0].budget == 0) {
+        write_width_list(out, &w->rule[0].s);
+        return;
+    }
+    iso_str_putc(out, '{');
+    for (size_t i = 0; i < w->n; i++) {
+        const struct iso_width_rule *rule = &w->rule[i];
+        bool first = i == 0 || rule[-1].budget != rule->budget;
+        bool last = i + 1 == w->n || rule[1].budget != rule->budget;
+        char text[32];
+        if (i > 0)
+            iso_str_puts(out, ", ");
+        if (first)
+            iso_str_printf(out, "%s: %s", iso_format_double(text, rule->budget),
+                           rule->r ? "{" : "");
+        if (rule->r)
+            iso_str_printf(out, "%" PRId64 ": ", rule->r);
+        write_width_list(out, &rule->s);
+        if (last && rule->r)
+            iso_str_putc(out, '}');
+    }
+    iso_str_putc(out, '}');
+}
+
 #define FIELD(type, field) .name = #field, .offset = offsetof(struct iso_grid, field), .kind = type
 const struct iso_key iso_grid_keys[] = {
     {FIELD(ISO_KEY_STRING, name), .help = "what reports call this grid"},
@@ -173,7 +209,7 @@ const struct iso_key iso_grid_keys[] = {
      .help = "training budgets in FLOPs"},
     {FIELD(ISO_KEY_NUMBERS, r), .min = 1, .max = 1e4, .required = true,
      .help = "recurrence counts"},
-    {FIELD(ISO_KEY_CUSTOM, widths), .read = read_widths, .required = true,
+    {FIELD(ISO_KEY_CUSTOM, widths), .read = read_widths, .write = write_widths, .required = true,
      .help = "widths s: one list, or one per budget, or one per budget and r"},
     {FIELD(ISO_KEY_INT, width_unit), .min = 1, .max = 1e5, .help = "model width per unit of s"},
     {FIELD(ISO_KEY_INT, depth), .min = 1, .max = 1e4, .help = "effective layers"},

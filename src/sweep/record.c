@@ -8,7 +8,8 @@
 const char *const iso_state_name[ISO_N_STATE] = {"planned", "running", "done", "failed",
                                                  "diverged"};
 
-#define AT(field) offsetof(struct iso_record, field), sizeof(((struct iso_record *)0)->field)
+#define AT(field)                                                                                  \
+    offsetof(struct iso_run_record, field), sizeof(((struct iso_run_record *)0)->field)
 #define PLAN(field)                                                                                \
     {                                                                                              \
 #field, ISO_COLUMN_NUMBER, ISO_COLUMN_PLAN, AT(field)                                      \
@@ -54,7 +55,7 @@ const struct iso_column iso_columns[] = {
     RESULT(seconds),
     WORDS(cpu),
     WORDS(version),
-    WORDS(data),
+    WORDS(data_checksum),
     {"attempts", ISO_COLUMN_NUMBER, ISO_COLUMN_BOOK, AT(attempts)},
     {"wanted", ISO_COLUMN_FLAG, ISO_COLUMN_BOOK, AT(wanted)},
     {"source", ISO_COLUMN_TEXT, ISO_COLUMN_BOOK, AT(source)},
@@ -70,12 +71,12 @@ const struct iso_column *iso_column_find(const char *name)
     return NULL;
 }
 
-static const void *field(const struct iso_record *rec, const struct iso_column *c)
+static const void *field(const struct iso_run_record *rec, const struct iso_column *c)
 {
     return (const char *)rec + c->offset;
 }
 
-double iso_record_number(const struct iso_record *rec, const struct iso_column *c)
+double iso_run_record_number(const struct iso_run_record *rec, const struct iso_column *c)
 {
     if (c->kind == ISO_COLUMN_NUMBER)
         return *(const double *)field(rec, c);
@@ -84,14 +85,14 @@ double iso_record_number(const struct iso_record *rec, const struct iso_column *
     return NAN;
 }
 
-const char *iso_record_text(const struct iso_record *rec, const struct iso_column *c)
+const char *iso_run_record_text(const struct iso_run_record *rec, const struct iso_column *c)
 {
     if (c->kind == ISO_COLUMN_STATE)
         return iso_state_name[rec->state];
     return c->kind == ISO_COLUMN_TEXT ? field(rec, c) : "";
 }
 
-void iso_record_set_number(struct iso_record *rec, const struct iso_column *c, double x)
+void iso_run_record_set_number(struct iso_run_record *rec, const struct iso_column *c, double x)
 {
     void *to = (char *)rec + c->offset;
     if (c->kind == ISO_COLUMN_NUMBER)
@@ -100,7 +101,8 @@ void iso_record_set_number(struct iso_record *rec, const struct iso_column *c, d
         *(bool *)to = x != 0;
 }
 
-void iso_record_set_text(struct iso_record *rec, const struct iso_column *c, const char *text)
+void iso_run_record_set_text(struct iso_run_record *rec, const struct iso_column *c,
+                             const char *text)
 {
     if (c->kind == ISO_COLUMN_TEXT)
         snprintf((char *)rec + c->offset, c->size, "%s", text);
@@ -109,28 +111,29 @@ void iso_record_set_text(struct iso_record *rec, const struct iso_column *c, con
             rec->state = (enum iso_state)i;
 }
 
-const char *iso_record_cell(char buf[32], const struct iso_record *rec, const struct iso_column *c)
+const char *iso_run_record_cell(char buf[32], const struct iso_run_record *rec,
+                                const struct iso_column *c)
 {
     if (c->kind == ISO_COLUMN_TEXT || c->kind == ISO_COLUMN_STATE)
-        return iso_record_text(rec, c);
-    double x = iso_record_number(rec, c);
+        return iso_run_record_text(rec, c);
+    double x = iso_run_record_number(rec, c);
     return isnan(x) ? "" : iso_format_double(buf, x);
 }
 
-void iso_record_init(struct iso_record *rec)
+void iso_run_record_init(struct iso_run_record *rec)
 {
-    *rec = (struct iso_record){0};
+    *rec = (struct iso_run_record){0};
     for (const struct iso_column *c = iso_columns; c->name; c++)
         if (c->kind == ISO_COLUMN_NUMBER)
-            iso_record_set_number(rec, c, NAN);
+            iso_run_record_set_number(rec, c, NAN);
     rec->attempts = 0;
 }
 
-void iso_record_from_plan(struct iso_record *rec, const struct iso_plan_run *run)
+void iso_run_record_from_plan(struct iso_run_record *rec, const struct iso_plan_run *run)
 {
     const struct iso_arch *a = &run->arch;
     const struct iso_account *acc = &run->account;
-    iso_record_init(rec);
+    iso_run_record_init(rec);
     snprintf(rec->id, sizeof rec->id, "%s", run->id);
     snprintf(rec->loop, sizeof rec->loop, "%s", a->loop->name);
     rec->wanted = true;
@@ -158,31 +161,32 @@ void iso_record_from_plan(struct iso_record *rec, const struct iso_plan_run *run
     rec->seed = (double)run->seed;
 }
 
-double iso_record_flops(const struct iso_record *rec)
+double iso_run_record_flops(const struct iso_run_record *rec)
 {
     double flops = rec->tokens * rec->flops_per_token;
     return isnan(flops) ? rec->budget : flops;
 }
 
-const struct iso_column *iso_record_differs(const struct iso_record *a, const struct iso_record *b)
+const struct iso_column *iso_run_record_differs(const struct iso_run_record *a,
+                                                const struct iso_run_record *b)
 {
     for (const struct iso_column *c = iso_columns; c->name; c++) {
         if (c->part != ISO_COLUMN_PLAN)
             continue;
         if (c->kind == ISO_COLUMN_TEXT) {
-            const char *x = iso_record_text(a, c), *y = iso_record_text(b, c);
+            const char *x = iso_run_record_text(a, c), *y = iso_run_record_text(b, c);
             if (*x && *y && !iso_str_eq(x, y))
                 return c;
             continue;
         }
-        double x = iso_record_number(a, c), y = iso_record_number(b, c);
+        double x = iso_run_record_number(a, c), y = iso_run_record_number(b, c);
         if (fabs(x - y) > 1e-9 * (fabs(x) + fabs(y))) /* false when either is NaN */
             return c;
     }
     return NULL;
 }
 
-void iso_record_write_json(struct iso_str *out, const struct iso_record *rec)
+void iso_run_record_write_json(struct iso_str *out, const struct iso_run_record *rec)
 {
     struct iso_json_out w = {out, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
@@ -190,30 +194,30 @@ void iso_record_write_json(struct iso_str *out, const struct iso_record *rec)
         if (c->part != ISO_COLUMN_PLAN)
             continue;
         if (c->kind == ISO_COLUMN_TEXT)
-            iso_json_put_string(&w, c->name, iso_record_text(rec, c));
+            iso_json_put_string(&w, c->name, iso_run_record_text(rec, c));
         else
-            iso_json_put_number(&w, c->name, iso_record_number(rec, c));
+            iso_json_put_number(&w, c->name, iso_run_record_number(rec, c));
     }
     iso_json_put_string(&w, "source", rec->source);
     iso_json_end(&w, '}');
     iso_str_putc(out, '\n');
 }
 
-void iso_record_read_json(struct iso_record *rec, const struct iso_json *object,
-                          enum iso_column_part part)
+void iso_run_record_read_json(struct iso_run_record *rec, const struct iso_json *object,
+                              enum iso_column_part part)
 {
     for (const struct iso_column *c = iso_columns; c->name; c++) {
         const struct iso_json *v = iso_json_get(object, c->name);
         if (!v || c->part != part)
             continue;
         if (v->kind == ISO_JSON_NUMBER)
-            iso_record_set_number(rec, c, v->number);
+            iso_run_record_set_number(rec, c, v->number);
         else if (v->kind == ISO_JSON_STRING)
-            iso_record_set_text(rec, c, v->string);
+            iso_run_record_set_text(rec, c, v->string);
     }
 }
 
-void iso_record_table(struct iso_table *t, const struct iso_record *recs, size_t n)
+void iso_run_record_table(struct iso_table *t, const struct iso_run_record *recs, size_t n)
 {
     struct iso_str names = {0};
     for (const struct iso_column *c = iso_columns; c->name; c++)
@@ -223,5 +227,5 @@ void iso_record_table(struct iso_table *t, const struct iso_record *recs, size_t
     char buf[32];
     for (size_t i = 0; i < n; i++)
         for (const struct iso_column *c = iso_columns; c->name; c++)
-            iso_table_put(t, iso_record_cell(buf, &recs[i], c));
+            iso_table_put(t, iso_run_record_cell(buf, &recs[i], c));
 }

@@ -19,7 +19,7 @@ enum iso_state {
 };
 extern const char *const iso_state_name[ISO_N_STATE];
 
-struct iso_record {
+struct iso_run_record {
     char id[64];
     enum iso_state state;
     bool wanted; /* the grid as it is now asks for this run */
@@ -31,7 +31,7 @@ struct iso_record {
     char loop[24];
     /* Measured; NaN or "" until there is a result. */
     double loss, bits_per_byte, flops, seconds;
-    char cpu[64], version[32], data[24];
+    char cpu[64], version[32], data_checksum[24];
     /* Kept by the scheduler. */
     double attempts;
     char source[200];  /* where a reused run came from; "" for a run of this study */
@@ -54,30 +54,33 @@ extern const struct iso_column iso_columns[];
 const struct iso_column *iso_column_find(const char *name);
 
 /* Access by column.  A text that is too long is cut. */
-double iso_record_number(const struct iso_record *rec, const struct iso_column *c);
-const char *iso_record_text(const struct iso_record *rec, const struct iso_column *c);
-void iso_record_set_number(struct iso_record *rec, const struct iso_column *c, double x);
-void iso_record_set_text(struct iso_record *rec, const struct iso_column *c, const char *text);
+double iso_run_record_number(const struct iso_run_record *rec, const struct iso_column *c);
+const char *iso_run_record_text(const struct iso_run_record *rec, const struct iso_column *c);
+void iso_run_record_set_number(struct iso_run_record *rec, const struct iso_column *c, double x);
+void iso_run_record_set_text(struct iso_run_record *rec, const struct iso_column *c,
+                             const char *text);
 /* As a cell of a table: numbers in full, "" for what is not known. */
-const char *iso_record_cell(char buf[32], const struct iso_record *rec, const struct iso_column *c);
+const char *iso_run_record_cell(char buf[32], const struct iso_run_record *rec,
+                                const struct iso_column *c);
 
 /* Nothing known: numbers NaN, texts empty. */
-void iso_record_init(struct iso_record *rec);
-void iso_record_from_plan(struct iso_record *rec, const struct iso_plan_run *run);
+void iso_run_record_init(struct iso_run_record *rec);
+void iso_run_record_from_plan(struct iso_run_record *rec, const struct iso_plan_run *run);
 /* Training FLOPs of the plan. */
-double iso_record_flops(const struct iso_record *rec);
+double iso_run_record_flops(const struct iso_run_record *rec);
 
 /* The first planned column in which two records differ, NULL when none does.  What one of them
  * does not know is no difference. */
-const struct iso_column *iso_record_differs(const struct iso_record *a, const struct iso_record *b);
+const struct iso_column *iso_run_record_differs(const struct iso_run_record *a,
+                                                const struct iso_run_record *b);
 
 /* run.json: the planned columns and the source. */
-void iso_record_write_json(struct iso_str *out, const struct iso_record *rec);
+void iso_run_record_write_json(struct iso_str *out, const struct iso_run_record *rec);
 /* Takes over the members of one part that are there. */
-void iso_record_read_json(struct iso_record *rec, const struct iso_json *object,
-                          enum iso_column_part part);
+void iso_run_record_read_json(struct iso_run_record *rec, const struct iso_json *object,
+                              enum iso_column_part part);
 
 /* All columns as a table, in the order that `fit` and people expect. */
-void iso_record_table(struct iso_table *t, const struct iso_record *recs, size_t n);
+void iso_run_record_table(struct iso_table *t, const struct iso_run_record *recs, size_t n);
 
 #endif

@@ -24,7 +24,7 @@ static const double least_free_bytes = 1 << 20;
 
 /* A wanted run on its way. */
 struct job {
-    struct iso_record *rec;
+    struct iso_run_record *rec;
     enum { QUEUED, RUNNING, OVER } stage;
     bool waits;           /* said that its folder is in use */
     int failures;         /* in a row, without progress in between */
@@ -79,7 +79,8 @@ static void give_up(struct scheduler *s, enum iso_status st)
     s->stopping = true;
 }
 
-static struct iso_run_progress progress_of(const struct scheduler *s, const struct iso_record *rec)
+static struct iso_run_progress progress_of(const struct scheduler *s,
+                                           const struct iso_run_record *rec)
 {
     struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
     struct iso_run_progress p = iso_result_progress(dir.text);
@@ -87,10 +88,10 @@ static struct iso_run_progress progress_of(const struct scheduler *s, const stru
     return p;
 }
 
-static double flops_at(const struct iso_record *rec, const struct iso_run_progress *p)
+static double flops_at(const struct iso_run_record *rec, const struct iso_run_progress *p)
 {
     double part = p->step / rec->steps;
-    return iso_record_flops(rec) * (part >= 0 ? fmin(part, 1) : 0);
+    return iso_run_record_flops(rec) * (part >= 0 ? fmin(part, 1) : 0);
 }
 
 /* --- starting --- */
@@ -159,7 +160,7 @@ static enum iso_status start_jobs(struct scheduler *s)
 {
     struct job **chosen = ISO_NEW_N(struct job *, s->n + 1);
     size_t n = choose(s, chosen);
-    const struct iso_record **recs = ISO_NEW_N(const struct iso_record *, n + 1);
+    const struct iso_run_record **recs = ISO_NEW_N(const struct iso_run_record *, n + 1);
     bool *started = ISO_NEW_N(bool, n + 1);
     enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
@@ -201,7 +202,7 @@ static bool disk_full(const struct scheduler *s)
            (double)fs.f_bavail * (double)fs.f_frsize < least_free_bytes;
 }
 
-static void describe_failure(const struct scheduler *s, struct iso_record *rec,
+static void describe_failure(const struct scheduler *s, struct iso_run_record *rec,
                              const struct iso_ended *e)
 {
     struct iso_str log = iso_sweep_path(s->sw->dir, rec->id, "train.log");
@@ -231,7 +232,7 @@ static void count_failure(const struct scheduler *s, struct job *j)
 
 static void end_without_result(struct scheduler *s, struct job *j, const struct iso_ended *e)
 {
-    struct iso_record *rec = j->rec;
+    struct iso_run_record *rec = j->rec;
     if (s->stopping || e->cancelled) {
         rec->state = ISO_STATE_PLANNED;
         j->stage = OVER;
@@ -258,7 +259,7 @@ static void end_without_result(struct scheduler *s, struct job *j, const struct 
 
 static enum iso_status end_run(struct scheduler *s, struct job *j, const struct iso_ended *e)
 {
-    struct iso_record *rec = j->rec;
+    struct iso_run_record *rec = j->rec;
     struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
     struct iso_err why;
     char took[32];
@@ -272,7 +273,7 @@ static enum iso_status end_run(struct scheduler *s, struct job *j, const struct 
         end_without_result(s, j, e);
     } else {
         rec->state = ISO_STATE_FAILED;
-        iso_record_set_text(rec, iso_column_find("message"), why.msg);
+        iso_run_record_set_text(rec, iso_column_find("message"), why.msg);
         j->stage = OVER;
         tell(s, "%s failed: %s", rec->id, rec->message);
     }
@@ -309,20 +310,21 @@ static enum iso_status collect(struct scheduler *s)
 /* --- the picture --- */
 
 void iso_schedule_look(struct iso_schedule_now *now, struct iso_arena *arena, const char *study,
-                       const struct iso_record *runs, size_t n)
+                       const struct iso_run_record *runs, size_t n)
 {
-    const struct iso_record **running = ISO_ARENA_NEW_N(arena, const struct iso_record *, n + 1);
+    const struct iso_run_record **running =
+        ISO_ARENA_NEW_N(arena, const struct iso_run_record *, n + 1);
     struct iso_run_progress *progress = ISO_ARENA_NEW_N(arena, struct iso_run_progress, n + 1);
     *now = (struct iso_schedule_now){.seconds = NAN, .speed = NAN};
     for (size_t i = 0; i < n; i++) {
-        const struct iso_record *rec = &runs[i];
+        const struct iso_run_record *rec = &runs[i];
         if (!rec->wanted)
             continue;
         now->n++;
         now->count[rec->state]++;
-        now->flops += iso_record_flops(rec);
+        now->flops += iso_run_record_flops(rec);
         if (rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED)
-            now->flops_done += iso_record_flops(rec);
+            now->flops_done += iso_run_record_flops(rec);
         if (rec->state != ISO_STATE_RUNNING)
             continue;
         struct iso_str dir = iso_sweep_path(study, rec->id, NULL);
@@ -346,10 +348,10 @@ static void show(const struct scheduler *s)
         if (s->job[i].done_before > 0)
             before += s->job[i].done_before;
     for (size_t i = 0; i < s->sw->n; i++) {
-        const struct iso_record *rec = &s->sw->runs[i];
+        const struct iso_run_record *rec = &s->sw->runs[i];
         bool finished = rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED;
         if (rec->wanted && finished && !job_of(s, rec->id))
-            before += iso_record_flops(rec);
+            before += iso_run_record_flops(rec);
     }
     now.seconds = iso_time_now() - s->begun;
     if (now.flops_done > before && now.seconds > 0)
@@ -424,7 +426,7 @@ static void loop(struct scheduler *s, const sigset_t *signals)
 static int by_size(const void *a, const void *b)
 {
     const struct job *x = a, *y = b;
-    double fx = iso_record_flops(x->rec), fy = iso_record_flops(y->rec);
+    double fx = iso_run_record_flops(x->rec), fy = iso_run_record_flops(y->rec);
     return fx != fy ? (fx < fy) - (fx > fy) : strcmp(x->rec->id, y->rec->id);
 }
 
@@ -436,7 +438,7 @@ static enum iso_status make_jobs(struct scheduler *s)
         st = s->o->launcher->adopt(&s->launch, running, s->sw->runs, s->sw->n, s->err);
     s->job = ISO_NEW_N(struct job, s->sw->n + 1);
     for (size_t i = 0; st == ISO_OK && i < s->sw->n; i++) {
-        struct iso_record *rec = &s->sw->runs[i];
+        struct iso_run_record *rec = &s->sw->runs[i];
         if (!rec->wanted || rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED)
             continue;
         struct job *j = &s->job[s->n++];
@@ -460,7 +462,7 @@ static enum iso_status make_jobs(struct scheduler *s)
 static enum iso_status conclude(struct scheduler *s)
 {
     size_t failed = 0;
-    const struct iso_record *first = NULL;
+    const struct iso_run_record *first = NULL;
     for (size_t i = 0; i < s->n; i++)
         if (s->job[i].rec->state == ISO_STATE_FAILED) {
             first = first ? first : s->job[i].rec;

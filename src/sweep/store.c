@@ -200,7 +200,7 @@ static void bind_text(sqlite3_stmt *q, int i, const char *text)
     sqlite3_bind_text(q, i, text, -1, SQLITE_TRANSIENT);
 }
 
-enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_run_record *rec,
                               struct iso_err *err)
 {
     struct iso_str sql = {0};
@@ -217,27 +217,27 @@ enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *
     int i = 1;
     for (const struct iso_column *c = iso_columns; c->name; c++, i++)
         if (c->kind == ISO_COLUMN_NUMBER || c->kind == ISO_COLUMN_FLAG)
-            bind_number(q, i, iso_record_number(rec, c));
+            bind_number(q, i, iso_run_record_number(rec, c));
         else
-            bind_text(q, i, iso_record_text(rec, c));
+            bind_text(q, i, iso_run_record_text(rec, c));
     return finish(store, q, err);
 }
 
-static void read_row(struct iso_record *rec, sqlite3_stmt *q)
+static void read_row(struct iso_run_record *rec, sqlite3_stmt *q)
 {
-    iso_record_init(rec);
+    iso_run_record_init(rec);
     int i = 0;
     for (const struct iso_column *c = iso_columns; c->name; c++, i++) {
         if (sqlite3_column_type(q, i) == SQLITE_NULL)
             continue;
         if (c->kind == ISO_COLUMN_NUMBER || c->kind == ISO_COLUMN_FLAG)
-            iso_record_set_number(rec, c, sqlite3_column_double(q, i));
+            iso_run_record_set_number(rec, c, sqlite3_column_double(q, i));
         else
-            iso_record_set_text(rec, c, (const char *)sqlite3_column_text(q, i));
+            iso_run_record_set_text(rec, c, (const char *)sqlite3_column_text(q, i));
     }
 }
 
-enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
+enum iso_status iso_store_all(struct iso_store *store, struct iso_run_record **recs, size_t *n,
                               struct iso_err *err)
 {
     struct iso_str sql = {0};

@@ -21,10 +21,10 @@ enum iso_status iso_store_begin(struct iso_store *store, struct iso_err *err);
 enum iso_status iso_store_commit(struct iso_store *store, struct iso_err *err);
 
 /* Adds or replaces one run. */
-enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_run_record *rec,
                               struct iso_err *err);
 /* All runs, by budget, r, s, seed; the caller frees *recs. */
-enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
+enum iso_status iso_store_all(struct iso_store *store, struct iso_run_record **recs, size_t *n,
                               struct iso_err *err);
 
 /* Facts about the study: grid, data, version, ... */

@@ -19,7 +19,7 @@ struct iso_sweep {
     char *dir; /* absolute */
     struct iso_store *store;
     int lock;
-    struct iso_record *runs; /* owned; the runs of the grid and those of earlier grids */
+    struct iso_run_record *runs; /* owned; the runs of the grid and those of earlier grids */
     size_t n, room;
     size_t warnings; /* printed while putting folders and store in line */
 };
@@ -50,15 +50,15 @@ enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *
 /* Puts every run's state in line with its folder and writes the store. */
 enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err);
 
-struct iso_record *iso_sweep_find(struct iso_sweep *sw, const char *id);
+struct iso_run_record *iso_sweep_find(struct iso_sweep *sw, const char *id);
 /* Writes one run to the store. */
-enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_record *rec,
+enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_run_record *rec,
                                struct iso_err *err);
 /* "STUDY/runs/ID" or "STUDY/runs/ID/FILE"; the caller releases it. */
 struct iso_str iso_sweep_path(const char *study, const char *id, const char *file);
 
 /* Reads the runs of a study from outside, without a lock; the caller frees *recs. */
-enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
+enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const char *dir,
                                struct iso_err *err);
 /* The table of a study as CSV, the input of fit. */
 enum iso_status iso_sweep_csv(struct iso_str *out, const char *dir, struct iso_err *err);
