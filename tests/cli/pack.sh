@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# pack: reproducible, refuses and repeats as it should, survives kill -9.
+set -eu
+iso=$B/isodepth
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $1"; exit 1; }
+packed() { (cd "$1" && cat meta.json ./*.shard) | cksum; }
+
+awk 'BEGIN { s = 42
+    for (d = 0; d < 30000; d++) { line = "document " d ":"
+        s = (s * 16807) % 2147483647
+        for (k = s % 60; k > 0; k--) { s = (s * 16807) % 2147483647; line = line " w" s % 5000 }
+        print line "\n" } }' > "$work/text.txt"
+
+# Two threads and one give the same bytes; so does a folder, gzip, and standard input.
+"$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/one" --threads 1 > "$work/log"
+grep -q "30000 documents read, 0 duplicates" "$work/log" || fail "counts: $(cat "$work/log")"
+"$iso" -q pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/two" --threads 3 > /dev/null
+[ "$(packed "$work/one")" = "$(packed "$work/two")" ] || fail "threads change the bytes"
+"$iso" -q pack - --tokenizer bytes -T 127 --out "$work/pipe" < "$work/text.txt" > /dev/null
+for f in train-00000.shard val-00000.shard; do
+    cmp "$work/one/$f" "$work/pipe/$f" || fail "standard input gives other rows"
+done
+
+# The file twice: every document of the second is a duplicate, the rows are the same.
+"$iso" pack "$work/text.txt" "$work/text.txt" --tokenizer bytes -T 127 --out "$work/double" \
+    --json > "$work/log"
+grep -q '"duplicates": 30000' "$work/log" || fail "duplicates: $(cat "$work/log")"
+cmp "$work/one/train-00000.shard" "$work/double/train-00000.shard" || fail "duplicates change rows"
+
+# A finished directory: nothing to do; other settings are refused, and forced.
+"$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/two" | grep -q "nothing to do" ||
+    fail "repeating is not a no-op"
+status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 63 --out "$work/two" \
+    2> "$work/err" || status=$?
+{ [ $status = 1 ] && grep -q "seq_len is 127 there, 63 was asked for.*--force" "$work/err"; } ||
+    fail "other settings: $(cat "$work/err")"
+"$iso" -q pack "$work/text.txt" --tokenizer bytes -T 63 --out "$work/two" --force > /dev/null
+"$iso" data "$work/two" --json | grep -q '"T": 63' || fail "--force"
+
+# Usage errors.
+for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0"; do
+    status=0
+    # shellcheck disable=SC2086 # an option and its value
+    "$iso" pack "$work/text.txt" --tokenizer bytes $bad --out "$work/bad" 2> "$work/err" || status=$?
+    [ $status != 0 ] && grep -q -- "${bad%% *}" "$work/err" || fail "$bad: $(cat "$work/err")"
+done
+status=0; "$iso" pack "$work/text.txt" --out "$work/bad" 2> "$work/err" || status=$?
+[ $status = 2 ] && grep -q "tokenizer is missing" "$work/err" || fail "no tokenizer"
+status=0; "$iso" pack "$work/none.txt" --tokenizer bytes --out "$work/bad" 2> "$work/err" || status=$?
+[ $status = 1 ] && grep -q "none.txt" "$work/err" || fail "no such file"
+printf 'short' > "$work/short.txt"
+status=0; "$iso" pack "$work/short.txt" --tokenizer bytes --out "$work/bad" 2> "$work/err" || status=$?
+[ $status = 1 ] && grep -q "do not fill one training row" "$work/err" || fail "too little text"
+
+# kill -9 at random moments: never a half packing that opens; a rerun starts over and arrives.
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/kill" > /dev/null &
+    pid=$!
+    sleep "0.$((i * i * 7 % 40 / 10))$((i * 3 % 10))"
+    kill -9 $pid 2> /dev/null || true
+    wait $pid 2> /dev/null || true
+    if [ -e "$work/kill/meta.json" ]; then
+        "$iso" data "$work/kill" --verify > /dev/null || fail "a killed packing opened, damaged"
+        rm -r "$work/kill"
+    elif [ -d "$work/kill" ]; then
+        status=0; "$iso" data "$work/kill" 2> "$work/err" || status=$?
+        [ $status = 1 ] && grep -q "interrupted" "$work/err" || fail "half a packing was read"
+    fi
+done
+mkdir -p "$work/kill"
+rm -f "$work/kill/meta.json"
+cp "$work/one/train-00000.shard" "$work/kill/train-00007.shard"
+echo half > "$work/kill/val-00000.shard.tmp123"
+echo mine > "$work/kill/notes.txt"
+"$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/kill" 2> "$work/err" > /dev/null
+grep -q "interrupted; starting over" "$work/err" || fail "the rerun does not say what it does"
+[ "$(packed "$work/kill")" = "$(packed "$work/one")" ] || fail "the rerun's bytes differ"
+[ ! -e "$work/kill/val-00000.shard.tmp123" ] || fail "a temporary file stays behind"
+[ -e "$work/kill/notes.txt" ] || fail "a file that is not ours was removed"
+
+# A full disk: an error, and nothing that opens.
+status=0
+(ulimit -f 100; trap '' XFSZ; "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 127 \
+    --out "$work/full" > /dev/null 2> "$work/err") || status=$?
+[ $status = 1 ] && [ ! -e "$work/full/meta.json" ] || fail "full disk: $status $(cat "$work/err")"
+echo ok

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# tokenizer train, encode, decode, info: end to end, and against spm_encode.
+set -eu
+iso=$B/isodepth
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $1"; exit 1; }
+
+# The bytes tokenizer needs no library.
+[ "$(printf 'Az\n' | "$iso" tokenizer encode bytes)" = "65 122" ] || fail "encode bytes"
+[ "$(printf 'Az\n' | "$iso" tokenizer encode bytes --bos --json)" = "[256, 65, 122]" ] ||
+    fail "encode bytes --bos --json"
+[ "$(echo '256 72 105' | "$iso" tokenizer decode bytes)" = "Hi" ] || fail "decode bytes"
+[ "$(echo '[256, 72, 105]' | "$iso" tokenizer decode bytes)" = "Hi" ] || fail "decode a JSON array"
+printf 'abcdef' > "$work/six.txt"
+"$iso" tokenizer info bytes "$work/six.txt" --json | grep -q '"bytes_per_token": 1' || fail "info"
+"$iso" tokenizer info bytes | grep -q "257, padded to 320" || fail "padded vocabulary"
+
+# Errors: exit code, place and remedy.
+status=0; echo "1 2 x" | "$iso" tokenizer decode bytes 2> "$work/err" || status=$?
+[ $status = 1 ] || fail "exit code of a bad id is $status"
+grep -q "standard input:1: column 5" "$work/err" || fail "place of a bad id: $(cat "$work/err")"
+status=0; echo "1 2 999" | "$iso" tokenizer decode bytes 2> "$work/err" || status=$?
+{ [ $status = 1 ] && grep -q "token 999 .*outside the vocabulary of 257" "$work/err"; } ||
+    fail "id out of range: $(cat "$work/err")"
+status=0; "$iso" tokenizer encode nonsense < /dev/null 2> "$work/err" || status=$?
+{ [ $status = 1 ] && grep -q "isodepth tokenizer train" "$work/err"; } || fail "unknown tokenizer"
+
+"$iso" version --json | grep -q '"sentencepiece": true' || {
+    echo "this build has no SentencePiece"; exit 77
+}
+
+# Training: deterministic, and the model gives back what it was given.
+awk 'BEGIN { s = 7; split("lo re mi fa sol tre ka dor sun an", w, " ")
+    for (i = 0; i < 3000; i++) { line = ""
+        for (k = 0; k < 8; k++) { s = (s * 16807) % 2147483647
+            line = line w[1 + s % 10] w[1 + int(s / 10) % 10] (k % 3 ? " " : ", ") }
+        print line (i % 9 ? "" : "\n") } }' > "$work/text.txt"
+"$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/a.model" > /dev/null
+OMP_NUM_THREADS=1 "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/b.model" \
+    --json | grep -q '"vocab": 420' || fail "train --json"
+cmp "$work/a.model" "$work/b.model" || fail "training is not deterministic"
+printf '  two  spaces \ttab na\xc3\xafve \xf0\x9f\x98\x80\nlore mifa, sol\n\nx\n' > "$work/lines"
+"$iso" tokenizer encode "$work/a.model" "$work/lines" > "$work/ids"
+"$iso" tokenizer decode "$work/a.model" "$work/ids" | cmp - "$work/lines" || fail "round trip"
+status=0; "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/c" 2> /dev/null || status=$?
+[ $status = 2 ] || fail "a model's name must end in .model: exit code $status"
+
+command -v spm_encode > /dev/null || { echo "spm_encode is not installed"; exit 77; }
+spm_encode --model="$work/a.model" --output_format=id < "$work/lines" | cmp - "$work/ids" ||
+    fail "ids differ from spm_encode's"
+echo ok
