@@ -32,7 +32,24 @@ static const int synth_width[6][7] = {{6, 8, 10, 12, 0},       {6, 8, 10, 12, 14
                                       {8, 10, 12, 14, 16, 0},  {10, 12, 14, 16, 18, 20, 0},
                                       {12, 16, 18, 20, 24, 0}, {18, 24, 28, 34, 0}};
 
-static void synth_rows(struct iso_str *csv, const struct synth *s)
+static inline double synth_flops(double d, int r, double share)
+{
+    const double block = 12 * d * d;
+    const double once = r == 1 ? 20 * block : 4 * block, rec = r == 1 ? 0 : 16.0 / r * block;
+    const double inject = r == 1 ? 0 : 2 * d * d;
+    return 6 * once + share * 6 * r * (rec + inject) + 12 * d * 2048 * 20 + 6 * d * 32064;
+}
+
+/* Loss of the law at width d, recurrences r and tokens. */
+static inline double synth_loss(const struct synth_law *law, double d, int r, double tokens)
+{
+    const double block = 12 * d * d;
+    const double n_eff =
+        r == 1 ? 20 * block : 4 * block + 2 * d * d + pow(r, law->phi) * 16.0 / r * block;
+    return law->E + law->A * pow(n_eff, -law->alpha) + law->B * pow(tokens, -law->beta);
+}
+
+static inline void synth_rows(struct iso_str *csv, const struct synth *s)
 {
     static const int recurrences[4] = {1, 2, 4, 8};
     iso_str_puts(csv, "budget,s,r,d_model,n_once,n_rec,n_inject,tokens,loss,seed\n");
@@ -46,12 +63,8 @@ static void synth_rows(struct iso_str *csv, const struct synth *s)
                 const double once = r == 1 ? 20 * block : 4 * block;
                 const double rec = r == 1 ? 0 : 16.0 / r * block, inject = r == 1 ? 0 : 2 * d * d;
                 const double share = s->flops_share > 0 ? s->flops_share : 1;
-                const double flops =
-                    6 * once + share * 6 * r * (rec + inject) + 12 * d * 2048 * 20 + 6 * d * 32064;
-                const double tokens = floor(synth_budget[b] / flops);
-                const double n_eff = once + inject + pow(r, s->law.phi) * rec;
-                const double loss = s->law.E + s->law.A * pow(n_eff, -s->law.alpha) +
-                                    s->law.B * pow(tokens, -s->law.beta);
+                const double tokens = floor(synth_budget[b] / synth_flops(d, r, share));
+                const double loss = synth_loss(&s->law, d, r, tokens);
                 for (int seed = 0; seed < (s->repeats ? s->repeats : 1); seed++) {
                     const double noise = cell + s->run_noise * iso_rng_normal(&rng);
                     iso_str_printf(csv, "%.17g,%d,%d,%d,%.17g,%.17g,%.17g,%.17g,%.17g,%d\n",

@@ -5,6 +5,7 @@ const struct iso_cmd *const iso_commands[] = {
     /* Analysis */
     &iso_cmd_plan,
     &iso_cmd_fit,
+    &iso_cmd_compare,
     &iso_cmd_report,
     /* Data */
     &iso_cmd_corpus,

@@ -133,18 +133,21 @@ static void summarise(struct iso_bootstrap *out, const struct iso_design *x, con
     }
     free(column);
     const bool has_phi = x->law->phi != ISO_PER_NONE && x->n_param > ISO_P_SHAPE;
+    size_t below = 0, above = 0;
     for (size_t i = 0; i < n; i++) {
         const double phi = has_phi ? param[i * x->n_param + ISO_P_SHAPE] : NAN;
         out->phi[i] = phi;
         out->mean += phi / (double)n;
-        out->below_0 += (phi <= 0) / (double)n;
-        out->above_1 += (phi >= 1) / (double)n;
+        below += phi <= 0;
+        above += phi >= 1;
         out->at_bound += has_phi && (phi <= x->lower[ISO_P_SHAPE] || phi >= x->upper[ISO_P_SHAPE]);
     }
     for (size_t i = 0; i < n; i++)
         out->sd +=
             (out->phi[i] - out->mean) * (out->phi[i] - out->mean) / (double)(n > 1 ? n - 1 : 1);
     out->sd = sqrt(out->sd);
+    out->below_0 = (double)below / (double)n;
+    out->above_1 = (double)above / (double)n;
     iso_sort_doubles(out->phi, n);
     out->low = iso_percentile(out->phi, n, 0.025);
     out->high = iso_percentile(out->phi, n, 0.975);
@@ -157,7 +160,7 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
 {
     struct iso_design x;
     *out = (struct iso_bootstrap){.block = block, .n_resamples = resamples};
-    enum iso_status st = iso_design_init(&x, runs, NULL, options, err);
+    enum iso_status st = iso_design_init(&x, runs, options, err);
     if (st == ISO_OK) {
         struct iso_blocks blocks;
         struct iso_progress progress;

@@ -26,17 +26,20 @@ struct iso_channel {
 
 enum iso_verdict {
     ISO_VERDICT_CAPACITY,  /* delta phi above 0 */
-    ISO_VERDICT_TOKENS,    /* lower loss, but delta phi below 0 or about 0 */
-    ISO_VERDICT_BOTH,      /* delta phi above 0, and a token gain */
-    ISO_VERDICT_LOSS,      /* delta phi below 0 and no lower loss */
-    ISO_VERDICT_UNDECIDED, /* the interval contains 0 and the loss does not move enough */
+    ISO_VERDICT_TOKENS,    /* more tokens for the budget, and no rise of phi */
+    ISO_VERDICT_BOTH,      /* delta phi above 0, and more tokens */
+    ISO_VERDICT_LOSS,      /* delta phi below 0, and no more tokens */
+    ISO_VERDICT_UNDECIDED, /* the interval contains 0, and no more tokens */
 };
 
 struct iso_variant {
     const char *name;
-    const struct iso_runs *runs; /* shared budgets, with the r = 1 runs of the base */
-    size_t n_budgets;
-    double phi_base, phi; /* from the joint model with one phi per recipe */
+    size_t n_budgets, n_base, n_own; /* shared budgets; looped runs of the base and its own */
+    size_t n_shared;                 /* r = 1 runs that both use */
+    size_t n_ignored;                /* r = 1 runs of the variant that are not used */
+    const struct iso_runs *base_runs, *runs; /* on the shared budgets, r = 1 included; owned */
+    struct iso_fit joint;            /* one law, phi_0 of the base and phi_1 of the variant */
+    double phi_base, phi;            /* of that model */
     double delta_phi, delta_low, delta_high;
     double share_below, share_above; /* of resamples with delta phi below or above 0 */
     double *resample;                /* [n_resamples] delta phi, sorted */
@@ -45,7 +48,8 @@ struct iso_variant {
     double separate_delta, separate_low, separate_high; /* paired bootstrap of their difference */
     size_t n_channels;
     struct iso_channel *channel;
-    double inference_change; /* mean relative change of FLOPs per generated token, r > 1 */
+    double mean_change, mean_token, mean_capacity, mean_width; /* over the channels */
+    double inference_change; /* mean relative change of FLOPs per generated token */
     enum iso_verdict verdict;
     const char *sentence;
 };
@@ -53,19 +57,23 @@ struct iso_variant {
 struct iso_compare {
     struct iso_arena arena;
     const char *base_name;
-    struct iso_fit joint; /* the last joint model: all recipes at once */
     size_t n;
     struct iso_variant *variant;
 };
 
-/* `base` and each of `variants` are tables; `names` has 1 + n_variants entries, base first. */
+/* `base` and each of `variants` are tables; `names` has 1 + n_variants entries, base first.
+ * Release also after a failure; the tables must outlive the result. */
 enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *base,
                                 const struct iso_runs *variants, size_t n_variants,
                                 const char *const *names, const struct iso_compare_options *options,
                                 struct iso_err *err);
 void iso_compare_release(struct iso_compare *compare);
+const char *iso_verdict_name(enum iso_verdict verdict); /* "capacity gain", ... */
+
 void iso_compare_write_page(struct iso_str *out, const struct iso_compare *compare, bool colour);
 void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *compare);
-const char *iso_verdict_name(enum iso_verdict verdict); /* "capacity gain", ... */
+/* One row per variant; one row per (variant, budget, r). The caller releases them. */
+void iso_compare_summary_table(struct iso_table *t, const struct iso_compare *compare);
+void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *compare);
 
 #endif

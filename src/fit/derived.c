@@ -69,8 +69,8 @@ static struct iso_parabola parabola_of(struct iso_arena *arena, const struct iso
 }
 
 /* Least squares of F / N = linear + root / sqrt(N), relative errors. */
-static struct iso_flops_curve curve_of(struct iso_arena *arena, const struct iso_runs *runs,
-                                       double r)
+struct iso_flops_curve iso_flops_curve_of(struct iso_arena *arena, const struct iso_runs *runs,
+                                          double r)
 {
     struct iso_flops_curve c = {.r = r, .n_min = INFINITY, .width = NAN, .embed = NAN};
     double *x = iso_arena_alloc(arena, 2 * runs->n, sizeof *x);
@@ -131,40 +131,50 @@ struct iso_run iso_flops_curve_run(const struct iso_flops_curve *curve, double n
                             .d_model = curve->width * sqrt(n)};
 }
 
-struct iso_frontier_point iso_frontier_at(const struct iso_fit *fit,
-                                          const struct iso_flops_curve *curve, double budget)
+static double loss_at(const struct iso_fit *fit, const struct iso_flops_curve *curve, double log_n,
+                      double budget, size_t label)
+{
+    struct iso_run run = iso_flops_curve_run(curve, exp(log_n), budget);
+    run.label = label;
+    return iso_fit_loss(fit, &run);
+}
+
+struct iso_frontier_point iso_frontier_at_label(const struct iso_fit *fit,
+                                                const struct iso_flops_curve *curve, double budget,
+                                                size_t label)
 {
     /* The loss falls and then rises with N: golden-section search in ln N. */
     const double golden = 0.6180339887498949;
     double low = log(curve->n_min) - 7, high = log(curve->n_max) + 7;
     double x1 = high - golden * (high - low), x2 = low + golden * (high - low);
-    struct iso_run run = iso_flops_curve_run(curve, exp(x1), budget);
-    double f1 = iso_fit_loss(fit, &run);
-    run = iso_flops_curve_run(curve, exp(x2), budget);
-    double f2 = iso_fit_loss(fit, &run);
+    double f1 = loss_at(fit, curve, x1, budget, label), f2 = loss_at(fit, curve, x2, budget, label);
     while (high - low > 1e-9) {
         if (f1 < f2) {
             high = x2, x2 = x1, f2 = f1;
             x1 = high - golden * (high - low);
-            run = iso_flops_curve_run(curve, exp(x1), budget);
-            f1 = iso_fit_loss(fit, &run);
+            f1 = loss_at(fit, curve, x1, budget, label);
         } else {
             low = x1, x1 = x2, f1 = f2;
             x2 = low + golden * (high - low);
-            run = iso_flops_curve_run(curve, exp(x2), budget);
-            f2 = iso_fit_loss(fit, &run);
+            f2 = loss_at(fit, curve, x2, budget, label);
         }
     }
     const double n = exp(0.5 * (low + high));
-    run = iso_flops_curve_run(curve, n, budget);
+    const struct iso_run run = iso_flops_curve_run(curve, n, budget);
     return (struct iso_frontier_point){.budget = budget,
                                        .r = curve->r,
                                        .n_opt = n,
                                        .d_opt = run.tokens,
-                                       .loss_opt = iso_fit_loss(fit, &run),
+                                       .loss_opt = loss_at(fit, curve, log(n), budget, label),
                                        .d_model = run.d_model,
                                        .gap = NAN,
                                        .extrapolated = n < curve->n_min || n > curve->n_max};
+}
+
+struct iso_frontier_point iso_frontier_at(const struct iso_fit *fit,
+                                          const struct iso_flops_curve *curve, double budget)
+{
+    return iso_frontier_at_label(fit, curve, budget, 0);
 }
 
 /* Slope of ln y against ln x. */
@@ -262,7 +272,7 @@ void iso_derived_run(struct iso_derived *out, struct iso_arena *arena, const str
     out->curve = iso_arena_alloc(arena, n_r + 1, sizeof *out->curve);
     for (size_t i = 0; i < n_r; i++) {
         out->stats[out->n_stats++] = stats_of(out, runs, r[i]);
-        out->curve[out->n_curves++] = curve_of(arena, runs, r[i]);
+        out->curve[out->n_curves++] = iso_flops_curve_of(arena, runs, r[i]);
     }
     if (n_r > 1)
         out->stats[out->n_stats++] = stats_of(out, runs, NAN);

@@ -41,19 +41,24 @@ static enum iso_status add_param(struct iso_design *x, size_t *index, const char
     return ISO_OK;
 }
 
+struct row {
+    size_t run, label;
+    double r;
+};
+
 /* Finds or makes the parameter that runs with this r and label use. */
 static enum iso_status param_for(struct iso_design *x, size_t *index, enum iso_per per,
-                                 const char *stem, double bound, double r, size_t label,
-                                 const struct iso_labels *labels, struct iso_err *err)
+                                 const char *stem, double bound, const struct row *row,
+                                 bool several, struct iso_err *err)
 {
     char name[24];
     *index = ISO_MAX_PARAM; /* replaced by n_param when all are known */
-    if (per == ISO_PER_NONE || (per == ISO_PER_LOOPED && r <= 1))
+    if (per == ISO_PER_NONE || (per == ISO_PER_LOOPED && row->r <= 1))
         return ISO_OK;
     if (per == ISO_PER_LOOPED)
-        snprintf(name, sizeof name, "%s_r%g", stem, r);
-    else if (labels && labels->n_label > 1)
-        snprintf(name, sizeof name, "%s_%zu", stem, label);
+        snprintf(name, sizeof name, "%s_r%g", stem, row->r);
+    else if (several)
+        snprintf(name, sizeof name, "%s_%zu", stem, row->label);
     else
         snprintf(name, sizeof name, "%s", stem);
     for (size_t p = ISO_P_SHAPE; p < x->n_param; p++)
@@ -63,11 +68,6 @@ static enum iso_status param_for(struct iso_design *x, size_t *index, enum iso_p
         }
     return add_param(x, index, name, bound, err);
 }
-
-struct row {
-    size_t run, label;
-    double r;
-};
 
 static int compare_rows(const void *va, const void *vb)
 {
@@ -113,8 +113,9 @@ static void fill_row(struct iso_design *x, size_t i, const struct iso_run *run, 
 
 /* Cuts the sorted rows into groups of equal r and label. */
 static enum iso_status make_groups(struct iso_design *x, const struct row *row, size_t n,
-                                   const struct iso_labels *labels, struct iso_err *err)
+                                   struct iso_err *err)
 {
+    const bool several = n > 0 && row[0].label != row[n - 1].label; /* they are sorted by it */
     x->group = ISO_NEW_N(struct iso_group, n);
     for (size_t i = 0; i < n;) {
         size_t end = i;
@@ -124,10 +125,10 @@ static enum iso_status make_groups(struct iso_design *x, const struct row *row, 
         *g = (struct iso_group){.first = x->n, .n = padded(end - i), .r = row[i].r};
         x->n += g->n;
         enum iso_status st =
-            param_for(x, &g->phi, x->law->phi, "phi", phi_box, row[i].r, row[i].label, labels, err);
+            param_for(x, &g->phi, x->law->phi, "phi", phi_box, &row[i], several, err);
         if (st == ISO_OK)
-            st = param_for(x, &g->offset, x->law->offset, "offset", offset_box, row[i].r,
-                           row[i].label, labels, err);
+            st = param_for(x, &g->offset, x->law->offset, "offset", offset_box, &row[i], several,
+                           err);
         if (st != ISO_OK)
             return st;
         i = end;
@@ -171,7 +172,6 @@ static enum iso_status check(const struct iso_design *x, const struct iso_runs *
 }
 
 enum iso_status iso_design_init(struct iso_design *x, const struct iso_runs *runs,
-                                const struct iso_labels *labels,
                                 const struct iso_fit_options *options, struct iso_err *err)
 {
     *x = (struct iso_design){.law = options->law, .delta = options->delta};
@@ -182,9 +182,9 @@ enum iso_status iso_design_init(struct iso_design *x, const struct iso_runs *run
     }
     struct row *row = ISO_NEW_N(struct row, runs->n + 1);
     for (size_t i = 0; i < runs->n; i++)
-        row[i] = (struct row){i, labels ? labels->label[i] : 0, runs->at[i].r};
+        row[i] = (struct row){i, runs->at[i].label, runs->at[i].r};
     qsort(row, runs->n, sizeof *row, compare_rows);
-    enum iso_status st = make_groups(x, row, runs->n, labels, err);
+    enum iso_status st = make_groups(x, row, runs->n, err);
     if (st == ISO_OK) {
         allocate(x);
         size_t next = 0;

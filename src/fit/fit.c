@@ -175,12 +175,11 @@ static void fill(struct iso_fit *fit, const struct iso_design *x, const struct i
         x->law->phi != ISO_PER_NONE && x->n_param > ISO_P_SHAPE ? fit->param[ISO_P_SHAPE] : NAN;
 }
 
-enum iso_status iso_fit_run_labels(struct iso_fit *fit, const struct iso_runs *runs,
-                                   const struct iso_labels *labels,
-                                   const struct iso_fit_options *options, struct iso_err *err)
+enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
+                            const struct iso_fit_options *options, struct iso_err *err)
 {
     struct iso_design x;
-    enum iso_status st = iso_design_init(&x, runs, labels, options, err);
+    enum iso_status st = iso_design_init(&x, runs, options, err);
     if (st == ISO_OK) {
         struct iso_multistart m;
         struct iso_scratch scratch;
@@ -198,18 +197,12 @@ enum iso_status iso_fit_run_labels(struct iso_fit *fit, const struct iso_runs *r
     return st;
 }
 
-enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
-                            const struct iso_fit_options *options, struct iso_err *err)
-{
-    return iso_fit_run_labels(fit, runs, NULL, options, err);
-}
-
 /* The parameter called `stem`, "stem_r4" or "stem_0", whichever the law uses for this run. */
-static double param_of(const struct iso_fit *fit, const char *stem, double r, size_t label)
+static double param_of(const struct iso_fit *fit, const char *stem, const struct iso_run *run)
 {
     char per_r[24], per_label[24];
-    snprintf(per_r, sizeof per_r, "%s_r%g", stem, r);
-    snprintf(per_label, sizeof per_label, "%s_%zu", stem, label);
+    snprintf(per_r, sizeof per_r, "%s_r%g", stem, run->r);
+    snprintf(per_label, sizeof per_label, "%s_%zu", stem, run->label);
     for (size_t p = ISO_P_SHAPE; p < fit->n_param; p++)
         if (iso_str_eq(fit->name[p], stem) || iso_str_eq(fit->name[p], per_r) ||
             iso_str_eq(fit->name[p], per_label))
@@ -217,28 +210,23 @@ static double param_of(const struct iso_fit *fit, const char *stem, double r, si
     return 0;
 }
 
-static double log_n_eff(const struct iso_fit *fit, const struct iso_run *run, size_t label)
+static double log_n_eff(const struct iso_fit *fit, const struct iso_run *run)
 {
     double once[4] = {1, 1, 1, 1}, rec[4] = {0}, ln[4], d1[4], d2[4];
     iso_design_sizes(&once[0], &rec[0], run, fit->injection, fit->embeddings);
-    fit->law->log_n_eff(ln, d1, d2, once, rec, 4, run->r, param_of(fit, "phi", run->r, label));
+    fit->law->log_n_eff(ln, d1, d2, once, rec, 4, run->r, param_of(fit, "phi", run));
     return ln[0];
 }
 
 double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run)
 {
-    return exp(log_n_eff(fit, run, 0));
-}
-
-double iso_fit_loss_label(const struct iso_fit *fit, const struct iso_run *run, size_t label)
-{
-    const double *p = fit->param;
-    const double sum = exp(p[ISO_P_A] - p[ISO_P_ALPHA] * log_n_eff(fit, run, label)) +
-                       exp(p[ISO_P_B] - p[ISO_P_BETA] * log(run->tokens)) + exp(p[ISO_P_E]);
-    return sum * exp(param_of(fit, "offset", run->r, label));
+    return exp(log_n_eff(fit, run));
 }
 
 double iso_fit_loss(const struct iso_fit *fit, const struct iso_run *run)
 {
-    return iso_fit_loss_label(fit, run, 0);
+    const double *p = fit->param;
+    const double sum = exp(p[ISO_P_A] - p[ISO_P_ALPHA] * log_n_eff(fit, run)) +
+                       exp(p[ISO_P_B] - p[ISO_P_BETA] * log(run->tokens)) + exp(p[ISO_P_E]);
+    return sum * exp(param_of(fit, "offset", run));
 }

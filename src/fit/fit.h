@@ -44,7 +44,8 @@ struct iso_fit {
     bool embeddings;
     double delta;
     size_t n_runs, n_param;
-    char name[ISO_MAX_PARAM][24]; /* "a", "alpha", "b", "beta", "e", "phi" or "phi_r4", ... */
+    char name[ISO_MAX_PARAM]
+             [24]; /* "a", "alpha", "b", "beta", "e", "phi", "phi_r4", "phi_1", ... */
     double param[ISO_MAX_PARAM];
     double lower[ISO_MAX_PARAM], upper[ISO_MAX_PARAM]; /* the box; equal when held fixed */
     bool on_bound[ISO_MAX_PARAM];                      /* free, and ended on its bound */
@@ -64,23 +65,12 @@ struct iso_fit {
     double condition;     /* of the Hessian of the free parameters, likewise scaled */
 };
 
-/* Which runs share a phi: label[i] in [0, n_label) for run i.  NULL means one label for all. */
-struct iso_labels {
-    const size_t *label;
-    size_t n_label;
-    const char *const *name; /* [n_label], for parameter names */
-};
-
 /* Fits.  Refuses when there are fewer distinct runs than free parameters. */
 enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
                             const struct iso_fit_options *options, struct iso_err *err);
-enum iso_status iso_fit_run_labels(struct iso_fit *fit, const struct iso_runs *runs,
-                                   const struct iso_labels *labels,
-                                   const struct iso_fit_options *options, struct iso_err *err);
 
-/* N_eff and the loss that the fit gives a run (label 0; iso_fit_loss_label for others). */
+/* N_eff and the loss that the fit gives a run. */
 double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run);
 double iso_fit_loss(const struct iso_fit *fit, const struct iso_run *run);
-double iso_fit_loss_label(const struct iso_fit *fit, const struct iso_run *run, size_t label);
 
 #endif

@@ -52,7 +52,7 @@ enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *a
 {
     *out = (struct iso_jackknife){0};
     struct iso_design x;
-    enum iso_status st = iso_design_init(&x, runs, NULL, options, err);
+    enum iso_status st = iso_design_init(&x, runs, options, err);
     if (st == ISO_OK) {
         double *budget, *r;
         const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);

@@ -29,9 +29,8 @@ struct iso_design {
     double *memory;
 };
 
-/* Translates a table of runs; `labels` may be NULL.  Release also after a failure. */
+/* Translates a table of runs.  Release also after a failure. */
 enum iso_status iso_design_init(struct iso_design *x, const struct iso_runs *runs,
-                                const struct iso_labels *labels,
                                 const struct iso_fit_options *options, struct iso_err *err);
 /* The same design where run i of the table counts count[i] times. */
 void iso_design_resample(struct iso_design *out, const struct iso_design *from,

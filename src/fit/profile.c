@@ -107,7 +107,7 @@ enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena
 {
     *out = (struct iso_profile){.n = N_POINTS, .low = NAN, .high = NAN};
     struct iso_design x;
-    enum iso_status st = iso_design_init(&x, runs, NULL, options, err);
+    enum iso_status st = iso_design_init(&x, runs, options, err);
     if (st == ISO_OK) {
         out->phi = iso_arena_alloc(arena, out->n, sizeof(double));
         out->huber_sum = iso_arena_alloc(arena, out->n, sizeof(double));

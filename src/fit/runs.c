@@ -40,6 +40,12 @@ static int compare_runs(const void *va, const void *vb)
     return by_file ? by_file : (a->line > b->line) - (a->line < b->line);
 }
 
+void iso_runs_sort(struct iso_runs *runs)
+{
+    if (runs->n)
+        qsort(runs->at, runs->n, sizeof *runs->at, compare_runs);
+}
+
 static bool equal_or_nan(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
@@ -109,8 +115,7 @@ enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err)
         run->extra = all;
         run->n_extra = runs->n_extra;
     }
-    if (runs->n)
-        qsort(runs->at, runs->n, sizeof *runs->at, compare_runs);
+    iso_runs_sort(runs);
     enum iso_status st = check_ids(runs, err);
     if (st == ISO_OK)
         drop_duplicates(runs);

@@ -28,6 +28,7 @@ struct iso_run {
     double loss;                    /* nats per token; NaN in a table of planned runs */
     double s, d_model;              /* NaN when the table does not say */
     const char *id, *seed, *status; /* "" when the table does not say */
+    size_t label; /* recipe: runs of one label share a phi; 0 unless compare says otherwise */
     const char *file;
     int line;
     const char **extra; /* [n_extra], "" where missing */
@@ -67,6 +68,8 @@ enum iso_status iso_runs_add_jsonl(struct iso_runs *runs, const char *text, size
                                    const char *path, enum iso_runs_kind kind, struct iso_err *err);
 enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err);
 void iso_runs_release(struct iso_runs *runs);
+/* Puts the rows into their order; for tables that are put together by hand. */
+void iso_runs_sort(struct iso_runs *runs);
 
 /* A new table with the rows for which keep() holds; texts stay owned by `from`. */
 void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,

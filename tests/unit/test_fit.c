@@ -86,7 +86,7 @@ static void check_derivatives(const struct iso_law *law, const struct iso_runs *
     struct iso_err err;
     o.law = law;
     o.delta = 0.02; /* some residuals inside, some outside */
-    assert_int_equal(iso_design_init(&x, runs, NULL, &o, &err), ISO_OK);
+    assert_int_equal(iso_design_init(&x, runs, &o, &err), ISO_OK);
     iso_scratch_init(&scratch, x.n);
     double p[ISO_MAX_PARAM] = {3.2, 0.19, 6.5, 0.35, 0.4, 0.5, 0.4, 0.6, 0.01, -0.01};
     if (law->offset != ISO_PER_NONE)

@@ -1,0 +1,113 @@
+/* isodepth compare: what a change of recipe does to phi. */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "cmd/fit_args.h"
+#include "fit/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare_args {
+    struct iso_fit_args fit;
+    bool json, latex;
+};
+
+static const struct compare_args defaults = {.fit = ISO_FIT_ARGS_DEFAULTS};
+
+static const struct iso_opt options[] = {
+    ISO_FIT_OPTS(compare_args),
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct compare_args, json), NULL,
+     "print everything as JSON, in full precision", 0, 0},
+    {"latex", 0, ISO_OPT_FLAG, offsetof(struct compare_args, latex), NULL,
+     "print the tables as LaTeX (booktabs)", 0, 0},
+    {0},
+};
+
+/* "studies/hyper.csv" is called "hyper". */
+static char *name_of(const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    size_t start = len;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    char *name = iso_alloc(len - start + 1, 1);
+    memcpy(name, path + start, len - start);
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name)
+        *dot = '\0';
+    return name;
+}
+
+static void print(const struct iso_compare *compare, const struct compare_args *a)
+{
+    struct iso_str text = {0};
+    if (a->json) {
+        struct iso_json_out w = {&text, 2, 0, false};
+        iso_compare_write_json(&w, compare);
+        iso_str_putc(&text, '\n');
+    } else if (a->latex) {
+        struct iso_table t;
+        iso_compare_summary_table(&t, compare);
+        iso_table_write(&text, &t, ISO_TABLE_LATEX, false);
+        iso_table_release(&t);
+        iso_str_putc(&text, '\n');
+        iso_compare_channel_table(&t, compare);
+        iso_table_write(&text, &t, ISO_TABLE_LATEX, false);
+        iso_table_release(&t);
+    } else {
+        iso_compare_write_page(&text, compare, iso_colour_wanted(stdout));
+    }
+    fputs(iso_str_text(&text), stdout);
+    iso_str_release(&text);
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct compare_args *a = args;
+    struct iso_compare_options o = {.resamples = (size_t)a->fit.resamples};
+    struct iso_compare compare = {0};
+    struct iso_runs *tables = ISO_NEW_N(struct iso_runs, ops.n);
+    char **names = ISO_NEW_N(char *, ops.n);
+    enum iso_status st = iso_fit_args_options(&o.fit, &a->fit, err);
+    for (size_t i = 0; i < ops.n; i++)
+        names[i] = name_of(ops.at[i]);
+    for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
+        st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, ISO_RUNS_TRAINED, err);
+    if (st == ISO_OK)
+        st = iso_compare_run(&compare, &tables[0], &tables[1], ops.n - 1,
+                             (const char *const *)names, &o, err);
+    if (st == ISO_OK)
+        print(&compare, a);
+    iso_compare_release(&compare);
+    for (size_t i = 0; i < ops.n; i++) {
+        iso_runs_release(&tables[i]);
+        free(names[i]);
+    }
+    free(tables);
+    free(names);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_compare = {
+    .name = "compare",
+    .operands = "BASE VARIANT...",
+    .summary = "measure the change of phi between recipes",
+    .details =
+        "BASE and each VARIANT are tables of runs (see isodepth help fit) or study directories. "
+        "They\n"
+        "are compared on the budgets they share, with the r = 1 runs of the base serving both. "
+        "The\n"
+        "interval is that of the difference, from a bootstrap that draws both recipes' cells\n"
+        "together. docs/fitting.md defines the token, capacity and width channels.",
+    .group = "Analysis",
+    .min_operands = 2,
+    .max_operands = 100,
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct compare_args),
+    .run = run,
+};

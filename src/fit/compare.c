@@ -1,0 +1,321 @@
+/* Comparing recipes: see compare.h.
+ *
+ * 1. Base and variant are cut to the budgets that both have; the r = 1 runs of the base serve
+ *    both (the paper's protocol).
+ * 2. One law is fitted to all of it, with a phi of its own for each recipe.  Its difference is
+ *    much less noisy than that of two separate fits, which share no exponents.
+ * 3. The bootstrap is paired: a resample draws (budget, r) cells, and both recipes' runs of a cell
+ *    come along together. */
+#include "fit/compare.h"
+
+#include "base/parallel.h"
+#include "base/progress.h"
+#include "fit/channel.h"
+#include "fit/multistart.h"
+#include "fit/resample.h"
+#include "fit/stats.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const verdict_names[] = {
+    [ISO_VERDICT_CAPACITY] = "capacity gain",
+    [ISO_VERDICT_TOKENS] = "token gain only",
+    [ISO_VERDICT_BOTH] = "capacity and token gain",
+    [ISO_VERDICT_LOSS] = "capacity loss",
+    [ISO_VERDICT_UNDECIDED] = "undecided at this noise",
+};
+
+const char *iso_verdict_name(enum iso_verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
+/* The table that both recipes are fitted on together, and the part of it that one recipe is
+ * fitted on alone: row i of the part is row from[i] of the whole. */
+struct part {
+    struct iso_runs runs;
+    size_t *from;
+    struct iso_design x;
+};
+
+static bool has_looped(const struct iso_runs *runs, double budget)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->at[i].budget == budget && runs->at[i].r > 1)
+            return true;
+    return false;
+}
+
+static bool has_plain(const struct iso_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->at[i].r == 1)
+            return true;
+    return false;
+}
+
+static void add_run(struct iso_runs *to, const struct iso_run *run, size_t label)
+{
+    struct iso_run *copy = ISO_PUSH(to->at, to->n, to->room);
+    *copy = *run;
+    copy->label = label;
+}
+
+/* The shared r = 1 runs and the looped runs of both recipes, on the budgets that both have. */
+static enum iso_status join(struct iso_runs *all, struct iso_variant *v,
+                            const struct iso_runs *base, const struct iso_runs *variant,
+                            struct iso_err *err)
+{
+    const struct iso_runs *plain = has_plain(base) ? base : variant;
+    double last = NAN;
+    for (size_t i = 0; i < base->n; i++) {
+        const struct iso_run *run = &base->at[i];
+        if (!has_looped(base, run->budget) || !has_looped(variant, run->budget))
+            continue;
+        v->n_budgets += run->budget != last; /* sorted by budget */
+        last = run->budget;
+        if (run->r > 1 || plain == base)
+            add_run(all, run, 0);
+        v->n_base += run->r > 1;
+        v->n_shared += run->r == 1;
+    }
+    for (size_t i = 0; i < variant->n; i++) {
+        const struct iso_run *run = &variant->at[i];
+        if (!has_looped(base, run->budget) || !has_looped(variant, run->budget))
+            continue;
+        if (run->r > 1 || plain == variant)
+            add_run(all, run, run->r > 1);
+        else
+            v->n_ignored++;
+        v->n_own += run->r > 1;
+    }
+    iso_runs_sort(all);
+    if (v->n_budgets == 0)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: no budget has looped runs (r above 1) here and in the base", v->name);
+    return ISO_OK;
+}
+
+/* The r = 1 runs and the looped runs of one recipe. */
+static void take_part(struct part *part, const struct iso_runs *all, size_t label)
+{
+    part->from = ISO_NEW_N(size_t, all->n + 1);
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].r == 1 || all->at[i].label == label) {
+            part->from[part->runs.n] = i;
+            add_run(&part->runs, &all->at[i], 0);
+        }
+}
+
+struct job {
+    const struct iso_design *joint;
+    const struct part *part; /* [2]: base, variant */
+    const struct iso_fit_options *options;
+    const struct iso_blocks *blocks;
+    double *delta, *separate; /* [n_resamples] */
+    atomic_size_t done;
+    struct iso_progress *progress;
+};
+
+static double phi_of(const struct iso_design *x, const struct iso_fit_options *options, size_t i,
+                     size_t which)
+{
+    struct iso_multistart m;
+    iso_multistart_run(&m, x, options, iso_rng_stream("compare", i), 1);
+    return m.best.param[ISO_P_SHAPE + which];
+}
+
+/* One paired resample; drawn again while it does not determine both phi's. */
+static void run_resample(void *ctx, size_t i, int worker)
+{
+    struct job *job = ctx;
+    const size_t n = job->blocks->n_runs;
+    unsigned *count = ISO_NEW_N(unsigned, n + 1), *own = ISO_NEW_N(unsigned, n + 1);
+    struct iso_design joint, alone[2];
+    struct iso_rng rng = {job->options->seed, iso_rng_stream("pairs", i), 0};
+    for (int attempt = 0;; attempt++) {
+        iso_blocks_draw(count, job->blocks, &rng);
+        iso_design_resample(&joint, job->joint, count);
+        for (int k = 0; k < 2; k++) {
+            for (size_t j = 0; j < job->part[k].runs.n; j++)
+                own[j] = count[job->part[k].from[j]];
+            iso_design_resample(&alone[k], &job->part[k].x, own);
+        }
+        if (attempt == 100 || (iso_resample_usable(&joint) && iso_resample_usable(&alone[0]) &&
+                               iso_resample_usable(&alone[1])))
+            break;
+        iso_design_release(&joint);
+        iso_design_release(&alone[0]);
+        iso_design_release(&alone[1]);
+    }
+    struct iso_multistart m;
+    iso_multistart_run(&m, &joint, job->options, iso_rng_stream("compare", i), 1);
+    job->delta[i] = m.best.param[ISO_P_SHAPE + 1] - m.best.param[ISO_P_SHAPE];
+    job->separate[i] =
+        phi_of(&alone[1], job->options, i, 0) - phi_of(&alone[0], job->options, i, 0);
+    iso_design_release(&joint);
+    iso_design_release(&alone[0]);
+    iso_design_release(&alone[1]);
+    free(count);
+    free(own);
+    const size_t done = atomic_fetch_add(&job->done, 1) + 1;
+    if (worker == 0)
+        iso_progress_update(job->progress, (double)done, NULL);
+}
+
+static void bootstrap(struct iso_variant *v, struct iso_arena *arena, const struct iso_runs *all,
+                      const struct iso_design *joint, const struct part *parts,
+                      const struct iso_compare_options *o)
+{
+    const size_t n = o->resamples;
+    struct iso_blocks blocks;
+    struct iso_progress progress;
+    v->n_resamples = n;
+    v->resample = iso_arena_alloc(arena, n + 1, sizeof *v->resample);
+    double *separate = iso_arena_alloc(arena, n + 1, sizeof *separate);
+    iso_blocks_init(&blocks, all, ISO_BLOCK_CELL);
+    struct job job = {.joint = joint,
+                      .part = parts,
+                      .options = &o->fit,
+                      .blocks = &blocks,
+                      .delta = v->resample,
+                      .separate = separate,
+                      .progress = &progress};
+    iso_progress_begin(&progress, v->name, (double)n);
+    iso_parallel_for(n, o->fit.threads, run_resample, &job);
+    iso_progress_end(&progress);
+    iso_blocks_release(&blocks);
+    iso_sort_doubles(v->resample, n);
+    iso_sort_doubles(separate, n);
+    v->delta_low = iso_percentile(v->resample, n, 0.025);
+    v->delta_high = iso_percentile(v->resample, n, 0.975);
+    v->separate_low = iso_percentile(separate, n, 0.025);
+    v->separate_high = iso_percentile(separate, n, 0.975);
+    size_t below = 0, above = 0;
+    for (size_t i = 0; i < n; i++) {
+        below += v->resample[i] < 0;
+        above += v->resample[i] > 0;
+    }
+    v->share_below = n ? (double)below / (double)n : NAN;
+    v->share_above = n ? (double)above / (double)n : NAN;
+}
+
+/* Means over the channels; a token gain is one of at least a thousandth of the loss. */
+static bool sum_channels(struct iso_variant *v)
+{
+    double loss = 0;
+    const double n = (double)v->n_channels;
+    v->inference_change = n > 0 ? 0 : NAN;
+    for (size_t i = 0; i < v->n_channels; i++) {
+        const struct iso_channel *c = &v->channel[i];
+        v->mean_change += c->change / n;
+        v->mean_token += c->token / n;
+        v->mean_capacity += c->capacity / n;
+        v->mean_width += c->width / n;
+        v->inference_change += (c->variant_inference / c->base_inference - 1) / n;
+        loss += c->base_loss / n;
+    }
+    return v->mean_token < -1e-3 * loss;
+}
+
+static void judge(struct iso_variant *v, struct iso_arena *arena)
+{
+    const bool tokens = sum_channels(v), up = v->delta_low > 0, down = v->delta_high < 0;
+    v->verdict = up && tokens ? ISO_VERDICT_BOTH
+                 : up         ? ISO_VERDICT_CAPACITY
+                 : tokens     ? ISO_VERDICT_TOKENS
+                 : down       ? ISO_VERDICT_LOSS
+                              : ISO_VERDICT_UNDECIDED;
+    const char *cost =
+        iso_arena_printf(arena, "inference cost of the compute-optimal model %s %.1f %%",
+                         v->inference_change >= 0 ? "up" : "down", 100 * fabs(v->inference_change));
+    const char *movement = up     ? "each recurrence is worth more"
+                           : down ? "each recurrence is worth less"
+                                  : "no change of what a recurrence is worth is shown";
+    v->sentence = iso_arena_printf(arena,
+                                   "%s: %s; phi changes by %+.3f [%+.3f, %+.3f], %s, and the "
+                                   "compute-optimal loss by %+.4f nats; %s.",
+                                   v->name, iso_verdict_name(v->verdict), v->delta_phi,
+                                   v->delta_low, v->delta_high, movement, v->mean_change, cost);
+}
+
+static const struct iso_runs *keep(const struct iso_runs *runs)
+{
+    struct iso_runs *kept = ISO_NEW(struct iso_runs);
+    *kept = *runs;
+    return kept;
+}
+
+static enum iso_status compare_one(struct iso_variant *v, struct iso_arena *arena,
+                                   const struct iso_runs *base, const struct iso_runs *variant,
+                                   const struct iso_compare_options *o, struct iso_err *err)
+{
+    struct iso_runs all = {0};
+    struct part parts[2] = {0};
+    struct iso_design joint = {0};
+    enum iso_status st = join(&all, v, base, variant, err);
+    if (st == ISO_OK)
+        st = iso_fit_run(&v->joint, &all, &o->fit, err);
+    for (size_t k = 0; st == ISO_OK && k < 2; k++) {
+        take_part(&parts[k], &all, k);
+        st = iso_fit_run(k ? &v->separate : &v->separate_base, &parts[k].runs, &o->fit, err);
+        if (st == ISO_OK)
+            st = iso_design_init(&parts[k].x, &parts[k].runs, &o->fit, err);
+    }
+    if (st == ISO_OK)
+        st = iso_design_init(&joint, &all, &o->fit, err);
+    if (st == ISO_OK) {
+        v->phi_base = v->joint.param[ISO_P_SHAPE];
+        v->phi = v->joint.param[ISO_P_SHAPE + 1];
+        v->delta_phi = v->phi - v->phi_base;
+        v->separate_delta = v->separate.phi - v->separate_base.phi;
+        bootstrap(v, arena, &all, &joint, parts, o);
+        iso_channels_run(v, arena, &parts[0].runs, &parts[1].runs);
+        judge(v, arena);
+    } else {
+        (void)iso_fail_in(err, st, "%s", v->name);
+    }
+    iso_design_release(&joint);
+    for (int k = 0; k < 2; k++) {
+        iso_design_release(&parts[k].x);
+        free(parts[k].from);
+    }
+    v->base_runs = keep(&parts[0].runs);
+    v->runs = keep(&parts[1].runs);
+    iso_runs_release(&all);
+    return st;
+}
+
+enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *base,
+                                const struct iso_runs *variants, size_t n_variants,
+                                const char *const *names, const struct iso_compare_options *options,
+                                struct iso_err *err)
+{
+    *out = (struct iso_compare){0};
+    out->base_name = iso_arena_strdup(&out->arena, names[0]);
+    out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < n_variants; i++) {
+        struct iso_variant *v = &out->variant[out->n++];
+        v->name = iso_arena_strdup(&out->arena, names[i + 1]);
+        st = compare_one(v, &out->arena, base, &variants[i], options, err);
+    }
+    return st;
+}
+
+void iso_compare_release(struct iso_compare *compare)
+{
+    for (size_t i = 0; i < compare->n; i++) {
+        struct iso_runs *owned[2] = {(struct iso_runs *)compare->variant[i].base_runs,
+                                     (struct iso_runs *)compare->variant[i].runs};
+        for (int k = 0; k < 2; k++) {
+            iso_runs_release(owned[k]);
+            free(owned[k]);
+        }
+    }
+    iso_arena_release(&compare->arena);
+    *compare = (struct iso_compare){0};
+}
