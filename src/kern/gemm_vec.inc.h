@@ -59,26 +59,63 @@ ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t s
     }
 }
 
-/* micro for 1..MR rows of either layout of A. */
+/* micro for a constant number of rows and either layout of A, each a function of its own. */
+#define MICRO(n)                                                                                   \
+    static void micro_along_##n(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,  \
+                                size_t columns, bool add)                                          \
+    {                                                                                              \
+        micro(c, ldc, a.at, a.row, 1, panel, K, columns, add, n);                                  \
+    }                                                                                              \
+    static void micro_across_##n(float *c, size_t ldc, struct lhs a, const float *panel, size_t K, \
+                                 size_t columns, bool add)                                         \
+    {                                                                                              \
+        micro(c, ldc, a.at, 1, a.step, panel, K, columns, add, n);                                 \
+    }
+typedef void micro_fn(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,
+                      size_t columns, bool add);
+#if V_WIDE
+MICRO(1)
+MICRO(2)
+MICRO(4)
+MICRO(8)
+MICRO(14)
+#define BOTH(n)                                                                                    \
+    {                                                                                              \
+        micro_along_##n, micro_across_##n                                                          \
+    }
+/* Remainders are put together from the powers of two. */
+static micro_fn *const micros[MR + 1][2] = {
+    [1] = BOTH(1), [2] = BOTH(2), [4] = BOTH(4), [8] = BOTH(8), [14] = BOTH(14)};
+#else
+MICRO(1)
+MICRO(2)
+MICRO(3)
+MICRO(4)
+MICRO(5)
+MICRO(6)
+#define BOTH(n)                                                                                    \
+    {                                                                                              \
+        micro_along_##n, micro_across_##n                                                          \
+    }
+static micro_fn *const micros[MR + 1][2] = {
+    [1] = BOTH(1), [2] = BOTH(2), [3] = BOTH(3), [4] = BOTH(4), [5] = BOTH(5), [6] = BOTH(6)};
+#endif
+#undef MICRO
+#undef BOTH
+
+/* micro for 1..MR rows. */
 static void micro_rows(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,
                        size_t rows, size_t columns, bool add)
 {
-#define MICRO(n)                                                                                   \
-    case n:                                                                                        \
-        if (a.step == 1)                                                                           \
-            micro(c, ldc, a.at, a.row, 1, panel, K, columns, add, n);                              \
-        else                                                                                       \
-            micro(c, ldc, a.at, 1, a.step, panel, K, columns, add, n);                             \
-        break;
-    switch (rows) {
-        MICRO(1)
-        MICRO(2)
-        MICRO(3) MICRO(4) MICRO(5) MICRO(6)
-#if V_WIDE
-            MICRO(7) MICRO(8) MICRO(9) MICRO(10) MICRO(11) MICRO(12) MICRO(13) MICRO(14)
-#endif
+    while (rows) {
+        size_t n = rows;
+        while (!micros[n][0])
+            n--;
+        micros[n][a.step != 1](c, ldc, a, panel, K, columns, add);
+        rows -= n;
+        c += n * ldc;
+        a.at += n * a.row;
     }
-#undef MICRO
 }
 
 /* Up to MR rows times all the panels of a packed matrix, whose panels lie K_all*NR apart; `b`
