@@ -1,192 +1,19 @@
 /* Matrix product in vector registers; part of kern_vec.inc.h.
  *
  * C[M,N] = A B in the manner of Goto and van de Geijn ("Anatomy of high-performance matrix
- * multiplication", 2008).  B is packed once into panels of NR columns, [K][NR] each, the last one
- * padded with zeros.  The innermost piece of work is MR rows of A times one panel: MR x NV
- * accumulators stay in registers, each step of k loads one row of the panel and broadcasts MR
- * numbers of A.
+ * multiplication", 2008), around the micro-kernel of panel_vec.inc.h:
  *
  *   for each block of KC steps                        a panel's part, KC x NR, fills half of L1
  *     for each block of MC rows                       its part of A, MC x KC, stays in L2
  *       for each panel, for each MR rows: micro
  *
- * Every element of C is the chain fma(a_k, b_k, ...) over one block of k in ascending order, and
- * the blocks are added in ascending order: the result depends on K alone, not on M, on N or on
- * the place of the row. */
+ * The blocks of k are equal and are added in ascending order, so an element depends on K alone. */
 
-#if V_WIDE
-enum { MR = 14 };
-#else
-enum { MR = 6 };
-#endif
-enum { NV = 2, NR = NV * VW, KC = 320, MC = 16 * MR };
-
-/* A left-hand side: element (m, k) is at[m*row + k*step]; one of row and step is 1. */
-struct lhs {
-    const float *at;
-    size_t row, step;
-};
-
-/* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR]; rows is a constant after
- * inlining, and so is row or step. */
-ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t step,
-                      const float *panel, size_t K, size_t columns, bool add, const size_t rows)
-{
-    vf sum[MR][NV];
-    ISO_UNROLL
-    for (size_t r = 0; r < rows; r++)
-        sum[r][0] = sum[r][1] = v_set1(0);
-    for (size_t k = 0; k < K; k++, a += step, panel += NR) {
-        vf b0 = v_load(panel), b1 = v_load(panel + VW);
-        ISO_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            vf x = v_set1(a[r * row]);
-            sum[r][0] = v_fma(x, b0, sum[r][0]);
-            sum[r][1] = v_fma(x, b1, sum[r][1]);
-        }
-    }
-    size_t second = columns > VW ? columns - VW : 0;
-    ISO_UNROLL
-    for (size_t r = 0; r < rows; r++, c += ldc) {
-        if (columns == NR) {
-            v_store(c, add ? v_add(v_load(c), sum[r][0]) : sum[r][0]);
-            v_store(c + VW, add ? v_add(v_load(c + VW), sum[r][1]) : sum[r][1]);
-            continue;
-        }
-        v_store_some(c, add ? v_add(v_load_some(c, columns), sum[r][0]) : sum[r][0], columns);
-        if (second)
-            v_store_n(c + VW, add ? v_add(v_load_n(c + VW, second), sum[r][1]) : sum[r][1], second);
-    }
-}
-
-/* micro for a constant number of rows and either layout of A, each a function of its own. */
-#define MICRO(n)                                                                                   \
-    static void micro_along_##n(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,  \
-                                size_t columns, bool add)                                          \
-    {                                                                                              \
-        micro(c, ldc, a.at, a.row, 1, panel, K, columns, add, n);                                  \
-    }                                                                                              \
-    static void micro_across_##n(float *c, size_t ldc, struct lhs a, const float *panel, size_t K, \
-                                 size_t columns, bool add)                                         \
-    {                                                                                              \
-        micro(c, ldc, a.at, 1, a.step, panel, K, columns, add, n);                                 \
-    }
-typedef void micro_fn(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,
-                      size_t columns, bool add);
-#if V_WIDE
-MICRO(1)
-MICRO(2)
-MICRO(4)
-MICRO(8)
-MICRO(14)
-#define BOTH(n)                                                                                    \
-    {                                                                                              \
-        micro_along_##n, micro_across_##n                                                          \
-    }
-/* Remainders are put together from the powers of two. */
-static micro_fn *const micros[MR + 1][2] = {
-    [1] = BOTH(1), [2] = BOTH(2), [4] = BOTH(4), [8] = BOTH(8), [14] = BOTH(14)};
-#else
-MICRO(1)
-MICRO(2)
-MICRO(3)
-MICRO(4)
-MICRO(5)
-MICRO(6)
-#define BOTH(n)                                                                                    \
-    {                                                                                              \
-        micro_along_##n, micro_across_##n                                                          \
-    }
-static micro_fn *const micros[MR + 1][2] = {
-    [1] = BOTH(1), [2] = BOTH(2), [3] = BOTH(3), [4] = BOTH(4), [5] = BOTH(5), [6] = BOTH(6)};
-#endif
-#undef MICRO
-#undef BOTH
-
-/* micro for 1..MR rows. */
-static void micro_rows(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,
-                       size_t rows, size_t columns, bool add)
-{
-    while (rows) {
-        size_t n = rows;
-        while (!micros[n][0])
-            n--;
-        micros[n][a.step != 1](c, ldc, a, panel, K, columns, add);
-        rows -= n;
-        c += n * ldc;
-        a.at += n * a.row;
-    }
-}
-
-/* Up to MR rows times all the panels of a packed matrix, whose panels lie K_all*NR apart; `b`
- * points at the first step of k wanted. */
-static void multiply_rows(float *c, size_t ldc, struct lhs a, const float *b, size_t K_all,
-                          size_t K, size_t rows, size_t N, bool add)
-{
-    for (size_t n = 0; n < N; n += NR)
-        micro_rows(c + n, ldc, a, b + n * K_all, K, rows, N - n < NR ? N - n : NR, add);
-}
-
-static size_t padded(size_t N)
-{
-    return (N + NR - 1) / NR * NR;
-}
+enum { KC = 320, MC = 16 * MR };
 
 static size_t pack_bytes_vec(size_t K, size_t N)
 {
     return padded(N) * K * sizeof(float);
-}
-
-/* Packs a K x N matrix whose element (k, n) is src[k*ld + n]. */
-static void pack_plain(float *to, const float *src, size_t ld, size_t K, size_t N)
-{
-    for (size_t n = 0; n < N; n += NR)
-        for (size_t k = 0; k < K; k++, to += NR)
-            for (size_t v = 0; v < NR; v += VW) {
-                size_t left = n + v < N ? N - n - v : 0;
-                v_store(to + v, v_load_some(src + k * ld + n + v, left));
-            }
-}
-
-/* to[k*ldto + j] = from[j*ld + k] for 8 x 8 numbers. */
-ISO_INLINE void transpose8(float *to, size_t ldto, const float *from, size_t ld)
-{
-    __m256 r[8], s[8];
-    ISO_UNROLL
-    for (size_t j = 0; j < 8; j++)
-        r[j] = _mm256_loadu_ps(from + j * ld);
-    ISO_UNROLL
-    for (size_t j = 0; j < 8; j += 2) { /* pairs of rows, then fours, then both halves */
-        s[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
-        s[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
-    }
-    ISO_UNROLL
-    for (size_t j = 0; j < 8; j += 4) {
-        r[j] = _mm256_shuffle_ps(s[j], s[j + 2], 0x44);
-        r[j + 1] = _mm256_shuffle_ps(s[j], s[j + 2], 0xee);
-        r[j + 2] = _mm256_shuffle_ps(s[j + 1], s[j + 3], 0x44);
-        r[j + 3] = _mm256_shuffle_ps(s[j + 1], s[j + 3], 0xee);
-    }
-    ISO_UNROLL
-    for (size_t j = 0; j < 4; j++) {
-        _mm256_storeu_ps(to + j * ldto, _mm256_permute2f128_ps(r[j], r[j + 4], 0x20));
-        _mm256_storeu_ps(to + (j + 4) * ldto, _mm256_permute2f128_ps(r[j], r[j + 4], 0x31));
-    }
-}
-
-/* Packs a K x N matrix whose element (k, n) is src[n*ld + k]. */
-static void pack_transposed(float *to, const float *src, size_t ld, size_t K, size_t N)
-{
-    for (size_t n = 0; n < N; n += NR, to += K * NR)
-        for (size_t j = 0; j < NR; j += 8) {
-            const float *from = src + (n + j) * ld;
-            size_t columns = n + j >= N ? 0 : N - n - j < 8 ? N - n - j : 8, k = 0;
-            for (; columns == 8 && k + 8 <= K; k += 8)
-                transpose8(to + k * NR + j, NR, from + k, ld);
-            for (; k < K; k++)
-                for (size_t i = 0; i < 8; i++)
-                    to[k * NR + j + i] = i < columns ? from[i * ld + k] : 0;
-        }
 }
 
 static void pack_vec(struct iso_packed *b, const float *src, size_t ld, bool transposed)

@@ -1,15 +1,23 @@
 /* The vector kernels, written once.  A file kern_<isa>.c defines ISO_VEC_TABLE and ISO_VEC_NAME
- * and includes this; its -m flags choose the width (see vec.h). */
+ * and includes this; its -m flags choose the width (see vec.h).  It may bring its own gemm and
+ * packing by defining ISO_VEC_GEMM, ISO_VEC_PACK and ISO_VEC_PACK_BYTES. */
 #include "kern/tables.h"
 #include "kern/vec.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "kern/gemm_vec.inc.h"
+#include "kern/panel_vec.inc.h"
 #include "kern/rows_vec.inc.h"
 
 #include "kern/attn_vec.inc.h"
+
+#if !defined(ISO_VEC_GEMM)
+#include "kern/gemm_vec.inc.h"
+#define ISO_VEC_PACK_BYTES pack_bytes_vec
+#define ISO_VEC_PACK       pack_vec
+#define ISO_VEC_GEMM       gemm_vec
+#endif
 
 const struct iso_kern ISO_VEC_TABLE = {
     .name = ISO_VEC_NAME,
@@ -21,9 +29,9 @@ const struct iso_kern ISO_VEC_TABLE = {
     .dot = dot_vec,
     .mul_rows = mul_rows_vec,
     .mul_rows_bwd = mul_rows_bwd_vec,
-    .pack_bytes = pack_bytes_vec,
-    .pack = pack_vec,
-    .gemm = gemm_vec,
+    .pack_bytes = ISO_VEC_PACK_BYTES,
+    .pack = ISO_VEC_PACK,
+    .gemm = ISO_VEC_GEMM,
     .rmsnorm = rmsnorm_vec,
     .rmsnorm_bwd = rmsnorm_bwd_vec,
     .qk_rope_norm = qk_rope_norm_vec,

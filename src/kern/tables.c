@@ -8,8 +8,7 @@
 static const struct iso_kern *const tables[] = {
     &iso_kern_ref,
 #if defined(__x86_64__)
-    &iso_kern_avx2,
-    &iso_kern_avx512,
+    &iso_kern_avx2, &iso_kern_avx512, &iso_kern_amx,
 #endif
     NULL,
 };
