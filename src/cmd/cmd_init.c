@@ -33,10 +33,12 @@ static enum iso_status read_settings(struct iso_train_settings *s, struct iso_pl
         st = iso_train_set(s, arena, a->set.at[i], err);
     if (st != ISO_OK)
         return st;
-    /* The horizon and the batch have no say in the start weights. */
+    /* Horizon, batch and rates have no say in the start weights: take some that always work. */
     s->budget = 0;
     s->tokens = 0;
     s->steps = 1;
+    s->grid.transfer.width = s->d_model;
+    s->grid.transfer.looped_r = s->r > 1 ? s->r : 2;
     if (a->data && (st = iso_dataset_open(&data, a->data, err)) != ISO_OK)
         return st;
     if (a->data || s->grid.seq_len > 0)

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# generate: seeds, depths, cache budgets, and what is refused.
+set -eu
+I="$PWD/$B/isodepth"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "FAIL: $*"; exit 1; }
+shape=(--set d_model=32 --set head=16 --set depth=8 --set vocab=257 --set seq_len=32)
+"$I" init "${shape[@]}" --set r=4 -o linear.safetensors
+"$I" init "${shape[@]}" --set r=2 --set 'loop={name: hyper, lanes: 2}' -o hyper.safetensors
+gen() { "$I" generate -c linear.safetensors "$@"; }
+
+[ "$(gen --ids 1,2,3 -n 20 -s 5)" = "$(gen --ids 1,2,3 -n 20 -s 5)" ] || fail "a seed does not repeat"
+[ "$(gen --ids 1,2,3 -n 20 -s 5)" != "$(gen --ids 1,2,3 -n 20 -s 6)" ] || fail "seeds do not matter"
+[ "$(gen --ids 1,2,3 -n 20 -s 5 --top-k 1)" = "$(gen --ids 1,2,3 -n 20 --temperature 0)" ] ||
+    fail "top-k 1 is not greedy"
+[ "$(gen --ids 9,8 -n 7 | tr ',' '\n' | wc -l)" = 7 ] || fail "not 7 tokens"
+[ "$(gen --ids 1,2 -n 9 -s 1 --kv-budget 4)" = "$(gen --ids 1,2 -n 9 -s 1)" ] ||
+    fail "a budget of r is not the full cache"
+gen --ids 1,2 -n 9 --kv-budget 1 --recur 6 >/dev/null || fail "a small budget at another depth"
+gen -p "Hello" -n 5 >/dev/null || fail "a prompt as text"
+gen --ids 1 -n 300 >/dev/null || fail "beyond the trained length"
+
+refuse() { local says=$1; shift
+    if "$I" generate "$@" >/dev/null 2>log; then fail "accepted: $*"; fi
+    grep -q -- "$says" log || fail "$* says: $(cat log)"; }
+refuse 'cannot run at 3' -c hyper.safetensors --ids 1 --recur 3
+refuse 'no token id below 257' -c linear.safetensors --ids 1,257
+refuse 'at most 320' -c linear.safetensors --ids 1 -n 320
+refuse 'one of --prompt and --ids' -c linear.safetensors
+refuse 'nothing.safetensors' -c nothing.safetensors --ids 1
+head -c 1000 linear.safetensors >cut.safetensors
+refuse 'cut.safetensors' -c cut.safetensors --ids 1
+echo "generate: all as it should be"

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# resume: a run that is killed again and again, at any moment, ends with the same bytes as one
+# that was never touched; a full disk leaves the last state whole.
+set -eu
+I="$PWD/$B/isodepth"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "FAIL: $*"; exit 1; }
+for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
+"$I" pack text.txt -t bytes -T 64 --val 5% -o data >/dev/null
+cat >run.yaml <<YAML
+data: data
+d_model: 32
+head: 16
+r: 2
+depth: 4
+prelude: 1
+coda: 1
+batch_tokens: 512
+steps: 120
+save_every: 7
+validate_every: 50
+transfer: {width: 32, batch_tokens: 512, looped_r: 2}
+YAML
+losses() { sed 's/"grad_norm.*//' "$1"; }
+
+"$I" -q train run.yaml --out whole --threads 2
+
+# kill -9 at random moments until it is done; a time limit stands against an endless loop.
+kills=0
+while [ ! -e cut/result.json ]; do
+    "$I" -q train run.yaml --out cut --threads 2 &
+    pid=$!
+    sleep "0.$((RANDOM % 6 + 1))"
+    if [ $kills -lt 8 ]; then
+        if kill -9 $pid 2>/dev/null; then kills=$((kills + 1)); fi
+    fi
+    wait $pid 2>/dev/null || true
+    [ $SECONDS -lt 120 ] || fail "not done after $kills kills"
+done
+cmp whole/model.safetensors cut/model.safetensors || fail "weights differ after $kills kills"
+[ "$(losses whole/metrics.jsonl)" = "$(losses cut/metrics.jsonl)" ] || fail "losses differ"
+for key in '"loss"' '"flops"' '"steps"'; do
+    [ "$(grep "$key" whole/result.json)" = "$(grep "$key" cut/result.json)" ] || fail "$key differs"
+done
+
+# Ctrl-C is the same, with exit code 3.
+stops=0
+while [ ! -e soft/result.json ]; do
+    "$I" -q train run.yaml --out soft --threads 2 --set save_every=0 2>/dev/null &
+    pid=$!
+    if [ $stops -lt 3 ]; then
+        sleep 0.4
+        kill -TERM $pid 2>/dev/null || true
+        stops=$((stops + 1))
+    fi
+    code=0; wait $pid || code=$?
+    case $code in 0 | 3) ;; *) fail "exit code $code" ;; esac
+    [ $SECONDS -lt 240 ] || fail "not done"
+done
+cmp whole/model.safetensors soft/model.safetensors || fail "weights differ after SIGTERM"
+
+# A full disk (here: a limit on file sizes) is a clear error; the last state stays.
+"$I" -q train run.yaml --out disk --threads 2 --set steps=100000 --set save_every=20 2>/dev/null &
+pid=$!
+for _ in $(seq 200); do [ -s disk/latest ] && break; sleep 0.1; done
+kill -TERM $pid
+wait $pid || true
+before=$(cat disk/latest)
+code=0
+(ulimit -f 100; trap '' XFSZ
+ exec "$I" -q train run.yaml --out disk --threads 2 --set steps=100000 --set save_every=20) 2>log || code=$?
+[ $code = 1 ] || fail "a full disk gave exit code $code"
+grep -q 'cannot write' log || fail "a full disk says: $(cat log)"
+[ "$(cat disk/latest)" = "$before" ] || fail "latest moved"
+"$I" inspect disk >/dev/null || fail "the last state is damaged"
+echo "resume: $kills kills, $stops stops, the same bytes"

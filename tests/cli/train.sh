@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# train, loss, init and inspect from the outside: files, refusals, signals, exit codes.
+set -eu
+I="$PWD/$B/isodepth"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "FAIL: $*"; exit 1; }
+
+# A text of our own: sentences from a small grammar.
+awk 'BEGIN { srand(7); split("the a one every", det); split("cat dog bird fish king", noun)
+    split("sees likes finds follows", verb)
+    for (i = 0; i < 1500; i++) { s = ""; for (k = 0; k < 6; k++)
+        s = s det[1+int(rand()*4)] " " noun[1+int(rand()*5)] " " verb[1+int(rand()*4)] " " \
+            det[1+int(rand()*4)] " " noun[1+int(rand()*5)] ". "
+        print s "\n" } }' >text.txt
+"$I" pack text.txt -t bytes -T 64 --val 5% -o data >/dev/null
+cat >run.yaml <<YAML
+data: data
+d_model: 32
+head: 16
+r: 2
+depth: 4
+prelude: 1
+coda: 1
+batch_tokens: 1024
+steps: 60
+transfer: {width: 32, batch_tokens: 1024, looped_r: 2}
+YAML
+
+# A whole run: every file is there, and the loss is far below the 5.5 nats of the start.
+"$I" train run.yaml --out run --threads 2 --tensorboard 2>log || fail "train: $(cat log)"
+grep -q 'memory .* GB' log || fail "no memory estimate"
+grep -q 'about .* to go' log || fail "no time estimate"
+for f in config.yaml metrics.jsonl model.safetensors optimiser.safetensors result.json; do
+    [ -s "run/$f" ] || fail "$f is missing"
+done
+ls run/events.out.tfevents.* >/dev/null || fail "no event file"
+[ ! -e run/latest ] || fail "states are left behind"
+[ "$(wc -l <run/metrics.jsonl)" = 60 ] || fail "metrics have $(wc -l <run/metrics.jsonl) lines"
+python3 - <<'PY' || fail "result.json"
+import json, math
+r = json.load(open("run/result.json"))
+steps = [json.loads(l) for l in open("run/metrics.jsonl")]
+assert r["status"] == "done" and r["steps"] == 60 and r["tokens"] == 60 * 1024
+assert abs(steps[0]["loss"] - math.log(257)) < 0.02, steps[0]
+assert r["loss"] < 2.4, r["loss"]
+assert abs(r["bits_per_byte"] / (r["loss"] / math.log(2)) - 1) < 0.05
+for k in "run flops seconds budget r d_model seed n_once n_rec n_inject n_embed config_hash " \
+         "data_checksum version kernels cpu threads".split():
+    assert k in r, k
+assert [s["step"] for s in steps] == list(range(1, 61))
+assert abs(steps[-1]["rate_matrix"] / steps[0]["rate_matrix"] - (1 - .9 * 59 / 60)) < 1e-9
+PY
+
+# Done is done; other settings are refused; the resolved config repeats the run.
+"$I" train run.yaml --out run 2>log && grep -q 'already done' log || fail "done again: $(cat log)"
+if "$I" train run.yaml --out run --set seed=2 2>log; then fail "another seed was accepted"; fi
+grep -q 'other settings' log || fail "refusal says: $(cat log)"
+"$I" -q train run/config.yaml --out again --threads 2
+cmp run/model.safetensors again/model.safetensors || fail "config.yaml gives another run"
+
+# The validation loss is what the result says, by a third way.
+"$I" loss -c run -d data --json >loss.json
+python3 -c '
+import json
+a, b = json.load(open("loss.json")), json.load(open("run/result.json"))
+assert abs(a["loss"] - b["loss"]) < 1e-5 * b["loss"], (a, b)' || fail "loss"
+n=$("$I" loss -c run -d data --rows 2 --per-token | wc -l)
+[ "$n" = 129 ] || fail "per-token printed $n lines"
+"$I" loss -c run -d data --recur 5 >/dev/null || fail "another depth"
+
+# A grid's run by its id.
+cat >grid.yaml <<YAML
+budgets: [2e9, 4e9]
+r: [1, 2]
+widths: [1, 2]
+width_unit: 16
+depth: 4
+prelude: 1
+coda: 1
+head: 16
+seq_len: 64
+vocab: 257
+batch_tokens: 1024
+transfer: {width: 32, batch_tokens: 1024, looped_r: 2}
+data: data
+YAML
+id=$("$I" plan grid.yaml --csv | awk -F, 'NR == 4 { print $1 }')
+"$I" -q train grid.yaml --run "$id" --out grid-run || fail "a grid's run"
+grep -q "\"run\": \"$id\"" grid-run/result.json || fail "the grid's id"
+if "$I" train grid.yaml --run nothing --out x 2>log; then fail "an unknown id was accepted"; fi
+grep -q 'isodepth plan' log || fail "unknown id says: $(cat log)"
+
+# What cannot fit is refused before it starts; mistakes name the place.
+if "$I" train run.yaml --out big --set d_model=4096 --memory 0.5 2>log; then fail "too big"; fi
+grep -q 'needs .* GB' log || fail "memory refusal says: $(cat log)"
+if "$I" train run.yaml --out x --set depth=5 2>log; then fail "impossible depth"; fi
+grep -q 'does not divide' log || fail "depth says: $(cat log)"
+sed 's/d_model/d_modle/' run.yaml >typo.yaml
+if "$I" train typo.yaml --out x 2>log; then fail "typo"; fi
+grep -q 'typo.yaml:2: unknown key d_modle. Did you mean d_model' log || fail "typo: $(cat log)"
+
+# SIGTERM: the step ends, the state is saved, exit code 3; starting again goes on.
+"$I" train run.yaml --out cut --threads 2 --set steps=100000 2>log &
+pid=$!
+for _ in $(seq 100); do [ -s cut/metrics.jsonl ] && break; sleep 0.1; done
+kill -TERM $pid
+code=0; wait $pid || code=$?
+[ $code = 3 ] || fail "SIGTERM gave exit code $code: $(cat log)"
+[ -s cut/latest ] || fail "nothing saved"
+"$I" inspect cut | grep -q 'inject.weight' || fail "inspect of an unfinished run"
+
+# A run whose loss is not finite any more is recorded as diverged, and not repeated.
+wild=(--set rates.norm=1e6 --set transfer.batch_exponent=4 --set transfer.batch_tokens=1)
+for words in 'diverged: the loss at step' 'diverged before'; do
+    code=0; "$I" train run.yaml --out bad "${wild[@]}" 2>log || code=$?
+    [ $code = 1 ] && grep -q "$words" log || fail "divergence: $code $(cat log)"
+done
+grep -q '"status": "diverged"' bad/result.json || fail "no record of the divergence"
+grep -q '"loss": null' bad/result.json || fail "a diverged run has a loss"
+
+# An initialised checkpoint, and what is in it.
+"$I" init --set d_model=32 --set head=16 --set r=4 --set vocab=100 --set seq_len=32 -o m.safetensors
+"$I" inspect m.safetensors --json | python3 -c '
+import json, sys, math
+v = json.load(sys.stdin)
+t = {x["name"]: x for x in v["tensors"]}
+assert abs(t["inject.weight"]["norm"] - math.sqrt(32)) < 1e-5
+assert t["lm_head.weight"]["shape"] == [128, 32]
+assert json.loads(v["metadata"]["isodepth"])["r"] == 4' || fail "inspect --json"
+echo "train: all as it should be"

@@ -1,0 +1,322 @@
+/* train: steps repeat, states resume, learning is real, settings and records say what they
+ * should. */
+#include "test.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "train/metrics.h"
+#include "train/settings.h"
+#include "train/state.h"
+#include "train/tfevents.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct iso_kern *kern;
+
+/* Rows of a small language: token t+1 follows from token t and a coin, so that the least possible
+ * loss is known: ln 2. */
+enum { VOCAB = 40, T = 32 };
+
+static enum iso_status coin_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
+{
+    (void)ctx, (void)err;
+    struct iso_rng rng = {11, (uint64_t)index, 0};
+    out[0] = (int32_t)iso_rng_below(&rng, VOCAB);
+    for (int i = 1; i <= T; i++)
+        out[i] = (int32_t)((7 * out[i - 1] + (iso_rng_below(&rng, 2) ? 3 : 12)) % VOCAB);
+    return ISO_OK;
+}
+
+static const struct iso_row_source coin = {coin_row, NULL, 1000};
+
+static struct iso_trainer *make(int workers, int64_t steps, size_t batch, uint64_t seed)
+{
+    struct iso_err err;
+    struct iso_arch a = {.loop = &iso_loop_linear,
+                         .r = 2,
+                         .depth = 4,
+                         .prelude = 1,
+                         .coda = 1,
+                         .d_model = 32,
+                         .head = 16,
+                         .seq_len = T,
+                         .vocab = VOCAB};
+    if (iso_arch_build(&a, NULL, &err) != ISO_OK)
+        fail_msg("%s", err.msg);
+    struct iso_trainer_spec spec = {.arch = a,
+                                    .peak = {0.02, 0.1, 0.01, 0.005, 0.01},
+                                    .steps = steps,
+                                    .batch = batch,
+                                    .workers = workers};
+    spec.micro = iso_trainer_micro(&spec, kern, SIZE_MAX);
+    return iso_trainer_new(&spec, kern, seed);
+}
+
+static void run(struct iso_trainer *t, double *losses, int64_t steps)
+{
+    struct iso_err err;
+    double norm;
+    for (int64_t i = 0; i < steps; i++)
+        assert_int_equal(iso_trainer_step(t, &losses[i], &norm, &coin, &err), ISO_OK);
+}
+
+static void assert_same_weights(const struct iso_trainer *a, const struct iso_trainer *b)
+{
+    size_t n = a->model->params.floats;
+    assert_memory_equal(a->model->w, b->model->w, n * sizeof(float));
+    assert_memory_equal(a->optim->m1, b->optim->m1, n * sizeof(float));
+}
+
+/* With 1, 2 and 4 workers each run repeats bit for bit, and they agree with each other but for
+ * rounding. */
+static void test_threads(void **state)
+{
+    (void)state;
+    double first[6];
+    for (int workers = 1; workers <= 4; workers *= 2) {
+        double x[6], y[6];
+        struct iso_trainer *a = make(workers, 6, 9, 1), *b = make(workers, 6, 9, 1);
+        run(a, x, 6);
+        run(b, y, 6);
+        assert_memory_equal(x, y, sizeof x);
+        assert_same_weights(a, b);
+        if (workers == 1)
+            memcpy(first, x, sizeof x);
+        for (int i = 0; i < 6; i++)
+            assert_true(fabs(x[i] - first[i]) < 1e-4 * first[i]);
+        double v1, v2;
+        struct iso_err err;
+        assert_int_equal(iso_trainer_validate(a, &v1, &coin, 7, &err), ISO_OK);
+        assert_int_equal(iso_trainer_validate(b, &v2, &coin, 7, &err), ISO_OK);
+        assert_true(v1 == v2);
+        iso_trainer_free(a);
+        iso_trainer_free(b);
+    }
+}
+
+static char dir[64];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/isodepth-run-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    char **names;
+    size_t n;
+    iso_state_remove_all(dir);
+    if (iso_dir_list(&names, &n, dir, NULL) != ISO_OK)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    iso_dir_list_free(names, n);
+    return rmdir(dir);
+}
+
+/* Cut after every step, a run has the same losses, weights and moments as one in one piece. */
+static void test_resume(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    double whole[5], pieces[5], seconds = 0;
+    bool found;
+    struct iso_trainer *a = make(2, 5, 6, 1);
+    run(a, whole, 5);
+    for (int i = 0; i < 5; i++) {
+        struct iso_trainer *b = make(2, 5, 6, i == 0 ? 1 : 99); /* the state brings the weights */
+        assert_int_equal(iso_state_load(b, dir, &seconds, &found, &err), ISO_OK);
+        assert_true(found == (i > 0));
+        assert_int_equal(b->step, i);
+        assert_true(i == 0 || seconds == 2.5 * i);
+        run(b, pieces + i, 1);
+        assert_int_equal(iso_state_save(b, dir, 2.5 * (i + 1), NULL, 0, &err), ISO_OK);
+        if (i == 4) {
+            assert_same_weights(a, b);
+            assert_int_equal(a->macs, b->macs);
+        }
+        iso_trainer_free(b);
+    }
+    assert_memory_equal(whole, pieces, sizeof whole);
+    iso_trainer_free(a);
+}
+
+/* A state half written beside a whole one is not taken; a damaged whole one is named. */
+static void test_damaged_state(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    double loss[2], seconds;
+    bool found;
+    char path[512];
+    struct iso_trainer *a = make(1, 5, 2, 1);
+    run(a, loss, 2);
+    assert_int_equal(iso_state_save(a, dir, 1, NULL, 0, &err), ISO_OK);
+    snprintf(path, sizeof path, "%s/checkpoint-000000003", dir);
+    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    snprintf(path, sizeof path, "%s/checkpoint-000000003/model.safetensors", dir);
+    assert_int_equal(iso_file_write(path, "half", 4, &err), ISO_OK);
+    assert_int_equal(iso_state_load(a, dir, &seconds, &found, &err), ISO_OK);
+    assert_int_equal(a->step, 2);
+    snprintf(path, sizeof path, "%s/checkpoint-000000002/optimiser.safetensors", dir);
+    assert_int_equal(iso_file_write(path, "x", 1, &err), ISO_OK);
+    assert_int_equal(iso_state_load(a, dir, &seconds, &found, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "optimiser.safetensors"));
+    iso_trainer_free(a);
+}
+
+/* Learning is real: the coin's language has ln 2 = 0.693 nats a token, and a tiny model gets
+ * there from ln 40 = 3.689; the matrices' norms do not move on the way. */
+static void test_learning(void **state)
+{
+    (void)state;
+    enum { STEPS = 120 };
+    struct iso_trainer *t = make(2, STEPS, 16, 1);
+    struct iso_err err;
+    double loss[STEPS], val;
+    run(t, loss, STEPS);
+    assert_true(fabs(loss[0] - log(VOCAB)) < 0.02);
+    assert_int_equal(iso_trainer_validate(t, &val, &coin, 64, &err), ISO_OK);
+    if (!(val > log(2) - 0.01 && val < log(2) + 0.05))
+        fail_msg("the loss ends at %g", val);
+    for (size_t i = 0; i < t->model->params.n; i++) {
+        const struct iso_param *p = &t->model->params.at[i];
+        const float *w = t->model->w + p->offset;
+        double norm = sqrt(kern->dot(w, w, p->n));
+        if (p->group == ISO_GROUP_MATRIX)
+            assert_true(fabs(norm / (double)t->optim->norm0[i] - 1) < 1e-5);
+    }
+    iso_trainer_free(t);
+}
+
+static void test_diverged(void **state)
+{
+    (void)state;
+    struct iso_trainer *t = make(2, 5, 4, 1);
+    struct iso_err err;
+    double loss, norm;
+    t->model->w[t->model->params.norm_emb] = NAN;
+    assert_int_equal(iso_trainer_step(t, &loss, &norm, &coin, &err), ISO_OK);
+    assert_true(isnan(loss) && isnan(norm));
+    assert_int_equal(t->step, 0);
+    iso_trainer_free(t);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    struct iso_trainer *t = make(1, 5, 64, 1);
+    struct iso_trainer_spec spec = t->spec;
+    assert_true(spec.micro > 1);
+    size_t all = iso_trainer_bytes(&spec, kern);
+    spec.micro = 1;
+    size_t least = iso_trainer_bytes(&spec, kern);
+    assert_true(least < all);
+    assert_int_equal(iso_trainer_micro(&spec, kern, all), t->spec.micro);
+    assert_int_equal(iso_trainer_micro(&spec, kern, least), 1);
+    assert_int_equal(iso_trainer_micro(&spec, kern, least - 1), 0);
+    iso_trainer_free(t);
+}
+
+static void put_lines(const char *dir_name, int64_t from, int64_t to, int64_t resume)
+{
+    struct iso_metrics m;
+    struct iso_err err;
+    assert_int_equal(iso_metrics_open(&m, dir_name, resume, false, &err), ISO_OK);
+    for (int64_t i = from; i <= to; i++) {
+        struct iso_metrics_line l = {.step = i, .loss = 0.5 * (double)i, .val_loss = NAN};
+        assert_int_equal(iso_metrics_put(&m, &l, &err), ISO_OK);
+    }
+    iso_metrics_close(&m);
+}
+
+/* A resumed run drops what a killed one wrote after its checkpoint, half a line included. */
+static void test_metrics(void **state)
+{
+    (void)state;
+    char path[512];
+    struct iso_err err;
+    struct iso_str a = {0}, b = {0};
+    snprintf(path, sizeof path, "%s/metrics.jsonl", dir);
+    put_lines(dir, 1, 9, 0);
+    assert_int_equal(iso_file_read(&a, path, &err), ISO_OK);
+    assert_int_equal(truncate(path, (off_t)a.len - 5), 0);
+    put_lines(dir, 5, 9, 4);
+    assert_int_equal(iso_file_read(&b, path, &err), ISO_OK);
+    assert_string_equal(a.text, b.text);
+    iso_str_release(&a);
+    iso_str_release(&b);
+}
+
+static void test_crc(void **state)
+{
+    (void)state;
+    assert_int_equal(iso_crc32c("123456789", 9), 0xE3069283u); /* the catalogue's check value */
+    assert_int_equal(iso_crc32c("", 0), 0);
+}
+
+static void test_settings(void **state)
+{
+    (void)state;
+    struct iso_arena arena = {0};
+    struct iso_train_settings s;
+    struct iso_plan_run run_plan, again;
+    struct iso_err err;
+    iso_train_defaults(&s);
+    const char *set[] = {
+        "d_model=64", "head=16",          "r=4",     "vocab=500",
+        "seq_len=64", "batch_tokens=512", "steps=7", "loop={name: hyper, lanes: 3}"};
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        assert_int_equal(iso_train_set(&s, &arena, set[i], &err), ISO_OK);
+    struct iso_train_settings two = s;
+    two.tokens = 100;
+    assert_int_equal(iso_train_resolve(&two, &run_plan, NULL, "x", &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "exactly one of budget"));
+    assert_int_equal(iso_train_resolve(&s, &run_plan, NULL, "x", &err), ISO_OK);
+    assert_int_equal(run_plan.steps, 7);
+    assert_int_equal(run_plan.arch.loop_opt[0], 3);
+
+    /* What is written reads back to the same run. */
+    struct iso_str text = {0};
+    char path[512];
+    iso_train_write(&text, &s, &arena);
+    snprintf(path, sizeof path, "%s/config.yaml", dir);
+    assert_int_equal(iso_file_write(path, text.text, text.len, &err), ISO_OK);
+    if (iso_train_read(&two, &arena, path, &err) != ISO_OK ||
+        iso_train_resolve(&two, &again, NULL, path, &err) != ISO_OK)
+        fail_msg("%s", err.msg);
+    assert_string_equal(run_plan.id, again.id);
+    assert_int_equal(iso_train_set(&s, &arena, "d_modle=1", &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "d_model"));
+    iso_str_release(&text);
+    iso_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test_setup_teardown(test_resume, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_damaged_state, make_dir, remove_dir),
+        cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_diverged),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test_setup_teardown(test_metrics, make_dir, remove_dir),
+        cmocka_unit_test(test_crc),
+        cmocka_unit_test_setup_teardown(test_settings, make_dir, remove_dir),
+    };
+    const char *why;
+    kern = iso_kern_best(&why);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
