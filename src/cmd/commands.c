@@ -25,6 +25,9 @@ const struct iso_cmd *const iso_commands[] = {
     &iso_cmd_sweep,
     &iso_cmd_status,
     &iso_cmd_runs,
+    /* Evaluate */
+    &iso_cmd_eval,
+    &iso_cmd_probes,
     /* About */
     &iso_cmd_help,
     &iso_cmd_version,

@@ -166,7 +166,8 @@ enum iso_status iso_task_read(struct iso_task *task, const struct iso_task_spec 
     if (st == ISO_OK)
         st = iso_stream_open(&stream, task->path, err);
     if (st == ISO_OK) {
-        struct iso_lines lines = {.stream = stream, .path = task->path, .max = LONGEST_ROW};
+        struct iso_lines lines;
+        iso_lines_init(&lines, stream, task->path, LONGEST_ROW);
         st = read_rows(task, &lines, &items, &n, err);
         iso_lines_release(&lines);
         iso_stream_close(stream);

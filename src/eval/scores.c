@@ -1,0 +1,105 @@
+/* Scores of one task in a file: see scores.h. */
+#include "eval/scores.h"
+
+#include "base/file.h"
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_hash(struct iso_json_out *w, const char *key, uint64_t hash)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, hash); /* JSON numbers have 53 bits */
+    iso_json_put_string(w, key, text);
+}
+
+static void write_key(struct iso_str *out, const struct iso_scores_key *key)
+{
+    struct iso_json_out w = {out, 0, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_string(&w, "task", key->task);
+    put_hash(&w, "task_hash", key->task_hash);
+    put_hash(&w, "model_hash", key->model_hash);
+    put_hash(&w, "tokenizer_hash", key->tokenizer_hash);
+    iso_json_put_int(&w, "recur", key->recur);
+    iso_json_put_int(&w, "items", (int64_t)key->n_items);
+    iso_json_put_int(&w, "shots", (int64_t)key->shots);
+    iso_json_end(&w, '}');
+    iso_str_putc(out, '\n');
+}
+
+enum iso_status iso_scores_write(const char *path, const struct iso_scores_key *key,
+                                 const struct iso_task *task, const struct iso_item_score *items,
+                                 struct iso_err *err)
+{
+    struct iso_str text = {0};
+    write_key(&text, key);
+    for (size_t i = 0; i < key->n_items; i++) {
+        struct iso_json_out w = {&text, 0, 0, false};
+        iso_json_begin(&w, NULL, '{');
+        iso_json_put_int(&w, "line", task->item[i].line);
+        iso_json_put_number(&w, "nats", items[i].nats);
+        iso_json_put_int(&w, "tokens", (int64_t)items[i].tokens);
+        iso_json_put_bool(&w, "right", items[i].right);
+        iso_json_put_bool(&w, "cut", items[i].cut);
+        iso_json_end(&w, '}');
+        iso_str_putc(&text, '\n');
+    }
+    enum iso_status st = iso_file_write(path, text.text, text.len, err);
+    iso_str_release(&text);
+    return st;
+}
+
+static bool get_bool(const struct iso_json *v, const char *key)
+{
+    const struct iso_json *m = iso_json_get(v, key);
+    return m && m->kind == ISO_JSON_BOOL && m->boolean;
+}
+
+static bool read_item(struct iso_item_score *item, struct iso_arena *arena, const char *line,
+                      size_t len)
+{
+    const struct iso_json *v;
+    if (iso_json_parse(&v, arena, line, len, "", NULL) != ISO_OK)
+        return false;
+    double tokens = iso_json_number(v, "tokens", 0), nats = iso_json_number(v, "nats", -1);
+    *item = (struct iso_item_score){
+        .nats = nats,
+        .tokens = tokens >= 1 && tokens < 1e9 ? (size_t)tokens : 0,
+        .right = get_bool(v, "right"),
+        .cut = get_bool(v, "cut"),
+    };
+    return item->tokens > 0 && nats >= 0;
+}
+
+static bool read_items(struct iso_item_score *items, const char *text, const char *end, size_t n)
+{
+    struct iso_arena arena = {0};
+    bool good = true;
+    for (size_t i = 0; good && i < n; i++) {
+        const char *newline = text < end ? memchr(text, '\n', (size_t)(end - text)) : NULL;
+        good = newline && read_item(&items[i], &arena, text, (size_t)(newline - text));
+        if (good)
+            text = newline + 1;
+    }
+    iso_arena_release(&arena);
+    return good && text == end;
+}
+
+enum iso_status iso_scores_read(bool *found, struct iso_item_score *items, const char *path,
+                                const struct iso_scores_key *key, struct iso_err *err)
+{
+    struct iso_str text = {0}, head = {0};
+    *found = false;
+    if (!iso_file_exists(path))
+        return ISO_OK;
+    enum iso_status st = iso_file_read(&text, path, err);
+    write_key(&head, key);
+    if (st == ISO_OK && text.len >= head.len && memcmp(text.text, head.text, head.len) == 0)
+        *found = read_items(items, text.text + head.len, text.text + text.len, key->n_items);
+    iso_str_release(&text);
+    iso_str_release(&head);
+    return st;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# isodepth probes and eval from the outside.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+iso=$(realpath "$B/isodepth")
+fail() { echo "FAILED: $*"; exit 1; }
+
+# The paper's five probe files, by the checksums of the published ones.
+"$iso" probes --out "$tmp/probes" || fail "probes"
+cat > "$tmp/sums" <<'SUMS'
+f8a18e6989eda65f62797ca77756b72acb96d40e7f7466676f6917cdd4c310d0  induction_head.jsonl
+45e165026d251c1c998d5984853e0a40f2f1b5343f8bacf061470034dc0404ae  var_assign_d0_math.jsonl
+0fdff618e1bfd23052472c58182e4adbf78e141bf0c89b89ed486b85aaf90fe1  var_assign_d0_code.jsonl
+8214a887b2dca3e1ae9d7e0287a1ad1f4afbea4356868d9f111bbdae03da9ada  var_assign_d1_math.jsonl
+518f951c5d2655d02464bafd54c7243ace26228f2d70789ed93995f3e8a78a77  var_assign_d1_code.jsonl
+SUMS
+(cd "$tmp/probes" && sha256sum --quiet -c "$tmp/sums") || fail "the probes are not the paper's"
+[ "$(cat "$tmp"/probes/*.jsonl | wc -l)" = 10000 ] || fail "ten files of 1000 rows"
+
+# An untrained model knows nothing: every loss is ln(257) but for the head's small noise.
+"$iso" init --set vocab=257 --set seq_len=64 --set d_model=32 --set head=16 --set r=2 \
+    --set depth=6 --set transfer.width=64 --set transfer.looped_r=2 --out "$tmp/m.safetensors" ||
+    fail "init"
+run() {
+    "$iso" eval -c "$tmp/m.safetensors" --suite suites/probes.yaml --data "$tmp/probes" \
+        --max-per-task 8 "$@"
+}
+run --json --out "$tmp/out" > "$tmp/first.json" || fail "eval"
+python3 - "$tmp/first.json" <<'PY' || fail "losses"
+import json, math, sys
+models = json.load(open(sys.argv[1]))["models"]
+assert len(models) == 1 and len(models[0]["tasks"]) == 10
+for t in models[0]["tasks"]:
+    assert abs(t["loss"] - math.log(257)) < 0.02 and t["items"] == 8, t
+mean = sum(t["loss"] for t in models[0]["tasks"] if t["axis"] == "Depth of aliases") / 5
+assert abs(models[0]["axes"]["Depth of aliases"] - mean) < 1e-12
+PY
+
+# Started again it takes what is there, and scores what is missing or damaged; threads and
+# batches do not matter beyond rounding.
+touch -d '2000-01-01' "$tmp/out/m.safetensors/depth_d1.jsonl"
+rm "$tmp/out/m.safetensors/depth_d2.jsonl"
+echo broken >> "$tmp/out/m.safetensors/depth_d3.jsonl"
+run --json --out "$tmp/out" --threads 1 > "$tmp/second.json" || fail "again"
+[ "$tmp/out/m.safetensors/depth_d1.jsonl" -ot "$tmp/first.json" ] || fail "a good record was redone"
+[ -s "$tmp/out/m.safetensors/depth_d2.jsonl" ] || fail "a missing record was not made"
+python3 - "$tmp/first.json" "$tmp/second.json" <<'PY' || fail "the same scores"
+import json, sys
+a, b = (json.load(open(p))["models"][0]["tasks"] for p in sys.argv[1:])
+for x, y in zip(a, b):
+    assert abs(x["loss"] - y["loss"]) < 1e-5, (x, y)
+PY
+run -r 1,2 | grep -q 'm.safetensors@r1' || fail "--recur"
+run --latex | grep -q toprule || fail "--latex"
+
+# What is wrong is said.
+expect() { # MESSAGE ARGUMENTS...
+    local want=$1
+    shift
+    "$iso" eval "$@" >/dev/null 2>"$tmp/err" && fail "no error for: $*"
+    grep -qF -- "$want" "$tmp/err" || fail "message: $(cat "$tmp/err"), want: $want"
+}
+expect "needed: --checkpoint F" --suite suites/probes.yaml
+expect "no such task file" -c "$tmp/m.safetensors" --suite suites/probes.yaml --data "$tmp"
+expect "expected numbers from 1" -c "$tmp/m.safetensors" --suite suites/probes.yaml \
+    --data "$tmp/probes" -r 1,x --max-per-task 6
+printf 'tasks: [{name: a, file: b}]\ngroups: {x: X}\n' > "$tmp/bad.yaml"
+expect "key group is missing" -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
+printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: guess}]\n' > "$tmp/bad.yaml"
+expect 'unknown value "guess"' -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
+printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: language_modeling, num_fewshot: [2]}]\n' > "$tmp/core.yaml"
+"$iso" eval -c "$tmp/m.safetensors" --suite "$tmp/core.yaml" --data "$tmp/probes" \
+    --max-per-task 4 | grep -q '^core ' || fail "CORE form"
+
+# The whole five-axis suite, where its files are.
+if [ -d ../shared/data/evals ]; then
+    "$iso" init --set vocab=32000 --set seq_len=256 --set d_model=16 --set head=16 --set r=2 \
+        --set depth=6 --set transfer.width=64 --set transfer.looped_r=2 \
+        --out "$tmp/l.safetensors" || fail "init"
+    "$iso" eval -c "$tmp/l.safetensors" --suite suites/five_axes.yaml --data ../shared/data/evals \
+        --tokenizer ../shared/data/llama2_tokenizer.model --max-per-task 20 --json > "$tmp/five" ||
+        fail "five axes"
+    [ "$(grep -c '"task"' "$tmp/five")" = 20 ] || fail "20 tasks"
+fi
+echo ok
