@@ -38,8 +38,8 @@ struct iso_variant {
     size_t n_shared;                 /* r = 1 runs that both use */
     size_t n_ignored;                /* r = 1 runs of the variant that are not used */
     const struct iso_runs *base_runs, *runs; /* on the shared budgets, r = 1 included; owned */
-    struct iso_fit joint;            /* one law, phi_0 of the base and phi_1 of the variant */
-    double phi_base, phi;            /* of that model */
+    struct iso_fit joint; /* one law, phi_0 of the base and phi_1 of the variant */
+    double phi_base, phi; /* of that model */
     double delta_phi, delta_low, delta_high;
     double share_below, share_above; /* of resamples with delta phi below or above 0 */
     double *resample;                /* [n_resamples] delta phi, sorted */

@@ -8,13 +8,18 @@
 #include "fit/fit.h"
 
 struct iso_power_options {
-    struct iso_fit_options fit;
+    struct iso_fit_options fit;       /* the law must be joint */
     double A, alpha, B, beta, E, phi; /* the law that is taken for true */
     double run_noise;                 /* sd of ln L from run to run */
     double cell_noise;                /* sd of ln L shared by a (budget, r) cell */
     size_t repetitions;               /* simulated studies */
 };
+/* Law and noise of the paper's joint fit, 200 repetitions, 20 starts each. */
 struct iso_power_options iso_power_defaults(void);
+/* Takes law and noise from a fit: its residuals are split into a part that the runs of a cell
+ * share and the rest. */
+void iso_power_learn(struct iso_power_options *options, const struct iso_fit *fit,
+                     const struct iso_runs *runs);
 
 /* What leaving out one budget or one width (all r) does. */
 struct iso_power_part {
@@ -22,7 +27,7 @@ struct iso_power_part {
     double value;     /* FLOPs, or s / d_model / N: see iso_power.width_column */
     size_t n_runs;
     double flops, flops_share;
-    double half_width;    /* of phi without this part */
+    double half_width;    /* of phi without this part; NaN when phi is not determined */
     double gain;          /* relative information on phi that this part adds */
     double gain_per_flop; /* gain / share of FLOPs: above 1 is better than average */
 };
@@ -44,6 +49,7 @@ struct iso_power {
 enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,
                               const struct iso_power_options *options, struct iso_err *err);
 void iso_power_release(struct iso_power *power);
+void iso_power_table(struct iso_table *t, const struct iso_power *power); /* one row per part */
 void iso_power_write_page(struct iso_str *out, const struct iso_power *power, bool colour);
 void iso_power_write_json(struct iso_json_out *w, const struct iso_power *power);
 

@@ -1,0 +1,174 @@
+/* isodepth power: how well would a grid measure phi? */
+#include "cmd/cmd.h"
+
+#include "base/file.h"
+#include "cmd/fit_args.h"
+#include "fit/power.h"
+#include "plan/grid.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct power_args {
+    const char *from, *injection;
+    double A, alpha, B, beta, E, phi, noise, cell_noise;
+    int64_t repetitions, starts, seed, threads;
+    bool json;
+};
+
+static const struct power_args defaults = {.from = "",
+                                           .injection = "once",
+                                           .A = NAN,
+                                           .alpha = NAN,
+                                           .B = NAN,
+                                           .beta = NAN,
+                                           .E = NAN,
+                                           .phi = NAN,
+                                           .noise = NAN,
+                                           .cell_noise = NAN,
+                                           .repetitions = 200,
+                                           .starts = 20,
+                                           .seed = 1};
+
+#define LAW_OPT(field, low, high)                                                                  \
+    {                                                                                              \
+#field, 0, ISO_OPT_NUMBER, offsetof(struct power_args, field), "X",                        \
+            #field " of the law that is taken for true (the paper's)", low, high                   \
+    }
+
+static const struct iso_opt options[] = {
+    {"from", 0, ISO_OPT_STRING, offsetof(struct power_args, from), "RUNS",
+     "take law and noise from a fit to these runs", 0, 0},
+    LAW_OPT(A, 1e-2, 1e15),
+    LAW_OPT(alpha, 1e-3, 2.5),
+    LAW_OPT(B, 1e-2, 1e15),
+    LAW_OPT(beta, 1e-3, 2.5),
+    LAW_OPT(E, 0.05, 7),
+    LAW_OPT(phi, -3, 3),
+    {"noise", 0, ISO_OPT_NUMBER, offsetof(struct power_args, noise), "SD",
+     "noise of ln L from run to run (3.3e-3, that of the paper's fit)", 1e-9, 1},
+    {"cell-noise", 0, ISO_OPT_NUMBER, offsetof(struct power_args, cell_noise), "SD",
+     "noise of ln L that the runs of a (budget, r) share (1.8e-3, likewise)", 1e-12, 1},
+    {"injection", 0, ISO_OPT_STRING, offsetof(struct power_args, injection), "WHERE",
+     "count injection parameters: once, recurrent or none (once)", 0, 0},
+    {"repetitions", 0, ISO_OPT_INT, offsetof(struct power_args, repetitions), "N",
+     "simulated studies (200)", 10, 1000000},
+    {"starts", 0, ISO_OPT_INT, offsetof(struct power_args, starts), "N",
+     "random starts of every fit (20)", 1, 1000000},
+    {"seed", 0, ISO_OPT_INT, offsetof(struct power_args, seed), "N", "seed of the simulation (1)",
+     0, 0},
+    {"threads", 'j', ISO_OPT_INT, offsetof(struct power_args, threads), "N",
+     "threads (all cores); the digits do not depend on it", 1, 1024},
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct power_args, json), NULL, "print JSON", 0, 0},
+    {0},
+};
+
+/* A grid file is planned and read back as the table that `isodepth plan --csv` prints. */
+static enum iso_status read_grid(struct iso_runs *runs, const char *path, struct iso_err *err)
+{
+    struct iso_arena arena = {0};
+    struct iso_grid grid;
+    struct iso_plan_run *planned;
+    struct iso_str csv = {0};
+    size_t n;
+    enum iso_status st = iso_grid_read(&grid, &arena, path, err);
+    if (st == ISO_OK)
+        st = iso_grid_plan(&planned, &n, &grid, &arena, err);
+    if (st == ISO_OK) {
+        struct iso_table t;
+        iso_plan_table(&t, planned, n);
+        iso_table_write(&csv, &t, ISO_TABLE_CSV, false);
+        iso_table_release(&t);
+        st = iso_runs_add_csv(runs, iso_str_text(&csv), csv.len, path, ISO_RUNS_PLANNED, err);
+    }
+    if (st == ISO_OK)
+        st = iso_runs_finish(runs, err);
+    iso_str_release(&csv);
+    iso_arena_release(&arena);
+    return st;
+}
+
+static enum iso_status read_plan(struct iso_runs *runs, const char *path, struct iso_err *err)
+{
+    if (iso_str_ends(path, ".yaml") || iso_str_ends(path, ".yml"))
+        return read_grid(runs, path, err);
+    return iso_runs_read(runs, &path, 1, ISO_RUNS_PLANNED, err);
+}
+
+/* From the defaults, then a fit, then what was given by hand. */
+static enum iso_status fill_options(struct iso_power_options *o, const struct power_args *a,
+                                    struct iso_err *err)
+{
+    const struct iso_fit_args fit = {.injection = a->injection,
+                                     .solver = "newton",
+                                     .delta = 1e-3,
+                                     .starts = a->starts,
+                                     .seed = a->seed,
+                                     .threads = a->threads};
+    *o = iso_power_defaults();
+    enum iso_status st = iso_fit_args_options(&o->fit, &fit, err);
+    o->repetitions = (size_t)a->repetitions;
+    if (st == ISO_OK && *a->from) {
+        struct iso_runs runs = {0};
+        struct iso_fit law;
+        st = iso_runs_read(&runs, &a->from, 1, ISO_RUNS_TRAINED, err);
+        if (st == ISO_OK)
+            st = iso_fit_run(&law, &runs, &o->fit, err);
+        if (st == ISO_OK)
+            iso_power_learn(o, &law, &runs);
+        iso_runs_release(&runs);
+    }
+    const double given[] = {a->A, a->alpha, a->B, a->beta, a->E, a->phi, a->noise, a->cell_noise};
+    double *const field[] = {&o->A, &o->alpha, &o->B,         &o->beta,
+                             &o->E, &o->phi,   &o->run_noise, &o->cell_noise};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (!isnan(given[i]))
+            *field[i] = given[i];
+    return st;
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct power_args *a = args;
+    struct iso_power_options o;
+    struct iso_power power = {0};
+    struct iso_runs runs = {0};
+    enum iso_status st = fill_options(&o, a, err);
+    if (st == ISO_OK)
+        st = read_plan(&runs, ops.at[0], err);
+    if (st == ISO_OK)
+        st = iso_power_run(&power, &runs, &o, err);
+    if (st == ISO_OK) {
+        struct iso_str text = {0};
+        struct iso_json_out w = {&text, 2, 0, false};
+        if (a->json) {
+            iso_power_write_json(&w, &power);
+            iso_str_putc(&text, '\n');
+        } else {
+            iso_power_write_page(&text, &power, iso_colour_wanted(stdout));
+        }
+        fputs(iso_str_text(&text), stdout);
+        iso_str_release(&text);
+    }
+    iso_power_release(&power);
+    iso_runs_release(&runs);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_power = {
+    .name = "power",
+    .operands = "GRID.yaml|RUNS",
+    .summary = "how well a grid would measure phi, before it is trained",
+    .details = "Simulates the grid (a grid file, or a table of runs; losses are not read) under a "
+               "law and\n"
+               "noise, fits every simulated study, and says how far phi would spread, which change "
+               "of phi\n"
+               "would be found, and what each budget and width adds for its FLOPs.",
+    .group = "Analysis",
+    .min_operands = 1,
+    .max_operands = 1,
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct power_args),
+    .run = run,
+};

@@ -1,0 +1,95 @@
+/* The power of a grid as page and JSON: see power.h. */
+#include "fit/power.h"
+
+#include <math.h>
+
+static void put_percent(struct iso_table *t, double x)
+{
+    iso_table_putf(t, "%.1f %%", 100 * x);
+}
+
+void iso_power_table(struct iso_table *t, const struct iso_power *p)
+{
+    iso_table_init(
+        t, "Part|value|runs|FLOPs|of all|half-width without it|information it adds|per FLOP");
+    for (size_t i = 0; i < p->n_parts; i++) {
+        const struct iso_power_part *part = &p->part[i];
+        iso_table_put(t, part->what);
+        iso_table_putf(t, iso_str_eq(part->what, "budget") ? "%.3g" : "%g", part->value);
+        iso_table_putf(t, "%zu", part->n_runs);
+        iso_table_putf(t, "%.3g", part->flops);
+        put_percent(t, part->flops_share);
+        if (isnan(part->half_width))
+            iso_table_put(t, "-");
+        else
+            iso_table_putf(t, "%.4f", part->half_width);
+        put_percent(t, part->gain);
+        iso_table_putf(t, "%.2f", part->gain_per_flop);
+    }
+}
+
+static const struct iso_power_part *best_part(const struct iso_power *p, const char *what)
+{
+    const struct iso_power_part *best = NULL;
+    for (size_t i = 0; i < p->n_parts; i++)
+        if (iso_str_eq(p->part[i].what, what) &&
+            (!best || p->part[i].gain_per_flop > best->gain_per_flop))
+            best = &p->part[i];
+    return best;
+}
+
+void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool colour)
+{
+    iso_str_printf(out,
+                   colour ? "\033[1mphi would come out within +-%.3f\033[0m (95 %%)\n"
+                          : "phi would come out within +-%.3f (95 %%)\n",
+                   p->half_width);
+    iso_str_printf(out,
+                   "A change of phi of %.3f or more would be found with 80 %% probability, by a "
+                   "variant\ngrid of the same size that shares the r = 1 runs.\n\n",
+                   p->smallest_delta);
+    iso_str_printf(out,
+                   "%zu runs, %.3g FLOPs; %zu simulated studies; mean error of phi %+.4f; by the "
+                   "linear formula +-%.3f.\n",
+                   p->n_runs, p->flops, p->n_repetitions, p->bias, p->half_width_linear);
+    const struct iso_power_part *budget = best_part(p, "budget"), *width = best_part(p, "width");
+    if (budget && width)
+        iso_str_printf(out, "Most for its FLOPs: budget %.3g, and %s %g.\n", budget->value,
+                       p->width_column, width->value);
+    iso_str_printf(out, colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n",
+                   "What each budget and width adds (per FLOP: 1 would be all parts' equal share)");
+    struct iso_table t;
+    iso_power_table(&t, p);
+    iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
+    iso_table_release(&t);
+}
+
+void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
+{
+    iso_json_begin(w, NULL, '{');
+    iso_json_put_int(w, "n_runs", (int64_t)p->n_runs);
+    iso_json_put_number(w, "flops", p->flops);
+    iso_json_put_int(w, "repetitions", (int64_t)p->n_repetitions);
+    iso_json_put_number(w, "half_width", p->half_width);
+    iso_json_put_number(w, "half_width_linear", p->half_width_linear);
+    iso_json_put_number(w, "smallest_delta_phi", p->smallest_delta);
+    iso_json_put_number(w, "bias", p->bias);
+    iso_json_put_string(w, "width_column", p->width_column);
+    iso_json_begin(w, "parts", '[');
+    for (size_t i = 0; i < p->n_parts; i++) {
+        const struct iso_power_part *part = &p->part[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_string(w, "what", part->what);
+        iso_json_put_number(w, "value", part->value);
+        iso_json_put_int(w, "n_runs", (int64_t)part->n_runs);
+        iso_json_put_number(w, "flops", part->flops);
+        iso_json_put_number(w, "flops_share", part->flops_share);
+        iso_json_put_number(w, "half_width_without", part->half_width);
+        iso_json_put_number(w, "gain", part->gain);
+        iso_json_put_number(w, "gain_per_flop", part->gain_per_flop);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_put_numbers(w, "phi", p->phi, p->n_repetitions);
+    iso_json_end(w, '}');
+}

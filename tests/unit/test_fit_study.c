@@ -1,0 +1,296 @@
+/* fit: intervals, robustness and derived quantities, against the paper and known laws. */
+#include "test.h"
+
+#include "fit/power.h"
+#include "fit/study.h"
+#include "fit_synth.h"
+
+#include <string.h>
+
+static void assert_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%.9g is not within %g of %.9g", value, tolerance, expected);
+}
+
+static struct iso_study_options few(void)
+{
+    struct iso_study_options o = iso_study_defaults();
+    o.fit.starts = 20;
+    o.fit.threads = 2;
+    o.resamples = 100;
+    return o;
+}
+
+static void run_study(struct iso_study *s, const struct iso_runs *runs,
+                      const struct iso_study_options *o)
+{
+    struct iso_err err;
+    if (iso_study_run(s, runs, o, &err) != ISO_OK)
+        fail_msg("%s", err.msg);
+}
+
+/* One study of the shipped table serves several tests. */
+static struct iso_runs paper;
+static struct iso_study study;
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const char *const path = "examples/paper_baseline.csv";
+    const struct iso_study_options o = few();
+    if (iso_runs_read(&paper, &path, 1, ISO_RUNS_TRAINED, NULL) != ISO_OK)
+        return -1;
+    run_study(&study, &paper, &o);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    iso_study_release(&study);
+    iso_runs_release(&paper);
+    return 0;
+}
+
+/* Published: [0.41, 0.53], and no resample reaches 0 or 1. */
+static void test_bootstrap(void **state)
+{
+    (void)state;
+    double interval[2];
+    iso_study_phi_interval(interval, &study);
+    assert_true(interval[0] < 0.46 && 0.46 < interval[1]);
+    assert_near(interval[0], 0.41, 0.02);
+    assert_near(interval[1], 0.53, 0.04);
+    assert_int_equal(study.intervals.n_bootstraps, 3); /* no repeated seeds: no points */
+    static const size_t blocks[] = {24, 116, 6};
+    for (size_t i = 0; i < 3; i++) {
+        const struct iso_bootstrap *b = &study.intervals.bootstrap[i];
+        assert_int_equal(b->n_blocks, blocks[i]);
+        assert_true(b->below_0 == 0 && b->above_1 == 0 && b->at_bound == 0);
+        assert_true(b->phi[0] > 0 && b->phi[b->n_resamples - 1] < 1);
+        assert_true(b->low <= b->mean && b->mean <= b->high);
+        assert_true(study.intervals.widest_high - study.intervals.widest_low >= b->high - b->low);
+    }
+    const struct iso_profile *p = &study.intervals.profile;
+    assert_true(p->low > interval[0] && p->high < interval[1]); /* it ignores the cells */
+    for (size_t i = 0; i < p->n; i++)
+        assert_true(p->huber_sum[i] >= study.fit.huber_sum * (1 - 1e-9));
+}
+
+static void test_bootstrap_ignores_threads(void **state)
+{
+    (void)state;
+    struct iso_fit_options o = few().fit;
+    struct iso_arena arena = {0};
+    struct iso_bootstrap one, three;
+    o.starts = 5;
+    o.threads = 1;
+    assert_int_equal(iso_bootstrap_run(&one, &arena, &paper, &o, ISO_BLOCK_CELL, 12, NULL), ISO_OK);
+    o.threads = 3;
+    assert_int_equal(iso_bootstrap_run(&three, &arena, &paper, &o, ISO_BLOCK_CELL, 12, NULL),
+                     ISO_OK);
+    assert_memory_equal(one.phi, three.phi, 12 * sizeof(double));
+    iso_arena_release(&arena);
+}
+
+static void test_jackknife(void **state)
+{
+    (void)state;
+    const struct iso_jackknife *j = &study.intervals.jackknife;
+    assert_int_equal(j->n, 6 + 4 + 24);
+    for (size_t i = 0; i < j->n; i++) {
+        assert_null(j->row[i].problem);
+        assert_true(fabs(j->row[i].shift) <= j->max_shift);
+        assert_int_equal(j->row[i].n_runs < 116, 1);
+    }
+    assert_true(j->max_shift < 0.06);
+}
+
+/* The paper's halves, its R2 of phi = 1, and the three injection conventions of the spec. */
+static void test_robustness(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *group, *name;
+        double phi, tolerance;
+    } expected[] = {{"budgets", "low half, C <= 2.15e+18", 0.441, 0.005},
+                    {"budgets", "high half, C >= 4.64e+18", 0.489, 0.005},
+                    {"injection", "once", 0.458, 0.003},
+                    {"injection", "recurrent", 0.433, 0.003},
+                    {"injection", "none", 0.472, 0.003},
+                    {"delta", "0.001", 0.458, 0.003}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        bool found = false;
+        for (size_t k = 0; k < study.robust.n; k++) {
+            const struct iso_robust_row *row = &study.robust.row[k];
+            if (strcmp(row->group, expected[i].group) || strcmp(row->name, expected[i].name))
+                continue;
+            found = true;
+            assert_near(row->phi, expected[i].phi, expected[i].tolerance);
+        }
+        assert_true(found);
+    }
+    assert_near(study.phi_1.r2, 0.954, 0.002);
+    assert_int_equal(study.robust.n_r, 3);
+    for (size_t i = 0; i < 3; i++) /* r^phi is about the right shape: all phi's in the interval */
+        assert_near(study.robust.phi_of_r[i].phi, 0.46, 0.08);
+    assert_true(study.robust.holdout.budget == 2.15e19);
+    assert_int_equal(study.robust.holdout.n_test, 16);
+    assert_true(study.robust.holdout.rmse < 0.03);
+}
+
+/* Table tab:joint-residuals-per-r. */
+static void test_residuals(void **state)
+{
+    (void)state;
+    static const struct {
+        double r, mean, max_abs, rmse;
+    } rows[] = {{1, -0.001, 0.018, 0.009},
+                {2, 0.004, 0.036, 0.011},
+                {4, -0.006, 0.023, 0.011},
+                {8, 0.001, 0.029, 0.010}};
+    assert_int_equal(study.derived.n_stats, 5);
+    for (size_t i = 0; i < 4; i++) {
+        const struct iso_residual_stats *s = &study.derived.stats[i];
+        assert_true(s->r == rows[i].r && s->n == 29);
+        assert_near(s->mean, rows[i].mean, 0.0015);
+        assert_near(s->max_abs, rows[i].max_abs, 0.0015);
+        assert_near(s->rmse, rows[i].rmse, 0.001);
+    }
+    assert_near(study.derived.stats[4].rmse, 0.010, 0.0005);
+    assert_near(study.derived.stats[4].max_abs, 0.036, 0.001);
+}
+
+/* Gaps of the empirical optima to r = 1: 0.03-0.06, 0.05-0.08, 0.09-0.12 nats. */
+static void test_gaps(void **state)
+{
+    (void)state;
+    static const double gaps[4][2] = {{0, 0}, {0.03, 0.06}, {0.05, 0.08}, {0.09, 0.12}};
+    assert_int_equal(study.derived.n_parabolas, 24);
+    for (size_t i = 0; i < 4; i++) {
+        assert_near(study.derived.exponent[i].optimum_gap_min, gaps[i][0], 0.005);
+        assert_near(study.derived.exponent[i].optimum_gap_max, gaps[i][1], 0.005);
+    }
+    for (size_t i = 0; i < study.derived.n_curves; i++) /* F(N) is exact in this design */
+        assert_true(study.derived.curve[i].max_error < 1e-6);
+}
+
+/* Appendix app:equiv-sizes: at r = 4 a 1B baseline has 410M unique and 580M effective. */
+static void test_equivalents(void **state)
+{
+    (void)state;
+    const struct iso_equivalent *e = &study.derived.equivalent[2];
+    assert_true(e->r == 4);
+    assert_near(e->blocks, 1.89, 0.02);
+    assert_near(e->recovered, 0.47, 0.01);
+    assert_near(e->unique, 0.41, 0.005);
+    assert_near(e->effective, 0.58, 0.01);
+}
+
+/* The frontier of a known law against brute force over widths. */
+static void test_frontier(void **state)
+{
+    (void)state;
+    const struct synth s = {.law = synth_paper};
+    struct iso_study_options o = few();
+    struct iso_runs runs;
+    struct iso_study known;
+    synth_runs(&runs, &s);
+    o.resamples = 0;
+    run_study(&known, &runs, &o);
+    assert_false(known.has_intervals);
+    assert_int_equal(known.derived.n_frontier, 24);
+    for (size_t i = 0; i < 24; i++) {
+        const struct iso_frontier_point *p = &known.derived.frontier[i];
+        double best = INFINITY, width = 0;
+        for (double d = 200; d < 6000; d *= 1.0003) {
+            const double tokens = p->budget / synth_flops(d, (int)p->r, 1);
+            const double loss = synth_loss(&s.law, d, (int)p->r, tokens);
+            if (loss < best)
+                best = loss, width = d;
+        }
+        assert_near(p->loss_opt, best, 1e-6);
+        assert_near(p->d_model, width, 3e-3 * width);
+    }
+    iso_study_release(&known);
+    iso_runs_release(&runs);
+}
+
+/* Repeated seeds: the noise comes out, and errors that a cell shares show as lack of fit. */
+static void test_pure_error(void **state)
+{
+    (void)state;
+    struct synth s = {.law = synth_paper, .run_noise = 2e-3, .seed = 9, .repeats = 3};
+    const struct iso_fit_options o = few().fit;
+    for (int shared = 0; shared < 2; shared++) {
+        struct iso_runs runs;
+        struct iso_fit f;
+        struct iso_pure_error pure;
+        s.cell_noise = shared ? 4e-3 : 0;
+        synth_runs(&runs, &s);
+        assert_int_equal(runs.n, 348);
+        assert_int_equal(iso_fit_run(&f, &runs, &o, NULL), ISO_OK);
+        iso_pure_error_run(&pure, &runs, &f);
+        assert_int_equal(pure.n_points, 116);
+        assert_int_equal(pure.df, 232);
+        assert_int_equal(pure.df_lack, 110);
+        assert_near(pure.sd, 2e-3, 3e-4);
+        assert_true(shared ? pure.p_value < 1e-6 : pure.p_value > 0.001);
+        iso_runs_release(&runs);
+    }
+}
+
+/* Power: the simulated spread matches the formula, and grows with the noise. */
+static void test_power(void **state)
+{
+    (void)state;
+    struct iso_power_options o = iso_power_defaults();
+    struct iso_power quiet, loud;
+    o.fit.threads = 2;
+    o.fit.starts = 5;
+    o.repetitions = 100;
+    assert_int_equal(iso_power_run(&quiet, &paper, &o, NULL), ISO_OK);
+    assert_near(quiet.half_width, quiet.half_width_linear, 0.35 * quiet.half_width_linear);
+    assert_near(quiet.bias, 0, 0.01);
+    assert_int_equal(quiet.n_parts, 6 + 11);
+    for (size_t i = 0; i < quiet.n_parts; i++)
+        assert_true(quiet.part[i].half_width > quiet.half_width && quiet.part[i].gain > 0);
+    o.run_noise *= 2;
+    o.cell_noise *= 2;
+    assert_int_equal(iso_power_run(&loud, &paper, &o, NULL), ISO_OK);
+    assert_near(loud.half_width / quiet.half_width, 2, 0.4);
+    assert_near(loud.smallest_delta / quiet.smallest_delta, 2, 0.4);
+    iso_power_release(&quiet);
+    iso_power_release(&loud);
+}
+
+/* The noise that was put in is the noise that is learnt. */
+static void test_power_learns(void **state)
+{
+    (void)state;
+    const struct synth s = {.law = synth_paper, .run_noise = 2e-3, .cell_noise = 3e-3, .seed = 4};
+    struct iso_power_options o = iso_power_defaults();
+    struct iso_runs runs;
+    struct iso_fit f;
+    synth_runs(&runs, &s);
+    assert_int_equal(iso_fit_run(&f, &runs, &o.fit, NULL), ISO_OK);
+    iso_power_learn(&o, &f, &runs);
+    assert_near(o.run_noise, 2e-3, 4e-4);
+    assert_near(o.cell_noise, 3e-3, 1.2e-3);
+    assert_true(o.phi == f.phi);
+    iso_runs_release(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bootstrap),    cmocka_unit_test(test_bootstrap_ignores_threads),
+        cmocka_unit_test(test_jackknife),    cmocka_unit_test(test_robustness),
+        cmocka_unit_test(test_residuals),    cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_equivalents),  cmocka_unit_test(test_frontier),
+        cmocka_unit_test(test_pure_error),   cmocka_unit_test(test_power),
+        cmocka_unit_test(test_power_learns),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
