@@ -21,6 +21,8 @@ static const struct report_args defaults = {.fit = ISO_FIT_ARGS_DEFAULTS, .law =
 static const struct iso_opt options[] = {
     {"out", 'o', ISO_OPT_STRING, offsetof(struct report_args, out), "DIR",
      "directory to write into (needed)", 0, 0},
+    {"compare", 'c', ISO_OPT_LIST, offsetof(struct report_args, compare), "VARIANT",
+     "table of another recipe to compare with RUNS; may be repeated", 0, 0},
     {"law", 0, ISO_OPT_STRING, offsetof(struct report_args, law), "NAME",
      "joint, chinchilla, parcae, phi_per_r or offset_per_r (joint)", 0, 0},
     ISO_FIT_OPTS(report_args),
@@ -96,11 +98,14 @@ struct job {
     struct iso_runs base, *variant;
     size_t n_variant;
     struct iso_study study;
-    bool has_study;
+    struct iso_compare compare;
+    bool has_study, has_compare;
 };
 
 static void release(struct job *job)
 {
+    if (job->has_compare)
+        iso_compare_release(&job->compare);
     if (job->has_study)
         iso_study_release(&job->study);
     for (size_t i = 0; i < job->n_variant; i++)
@@ -122,6 +127,24 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
     return st;
 }
 
+static enum iso_status compute(struct job *job, struct iso_operands ops,
+                               const struct report_args *a, const struct iso_study_options *o,
+                               struct iso_err *err)
+{
+    job->has_study = true;
+    enum iso_status st = iso_study_run(&job->study, &job->base, o, err);
+    if (st != ISO_OK || job->n_variant == 0)
+        return st;
+    const char **names = ISO_ARENA_NEW_N(&job->arena, const char *, job->n_variant + 1);
+    names[0] = recipe_name(&job->arena, ops.at[0]);
+    for (size_t i = 0; i < job->n_variant; i++)
+        names[i + 1] = recipe_name(&job->arena, a->compare.at[i]);
+    struct iso_compare_options compare = {o->fit, o->resamples};
+    job->has_compare = true;
+    return iso_compare_run(&job->compare, &job->base, job->variant, job->n_variant, names, &compare,
+                           err);
+}
+
 static enum iso_status write_report(struct job *job, struct iso_operands ops,
                                     const struct report_args *a, struct iso_err *err)
 {
@@ -134,6 +157,7 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     struct iso_str command = {0};
     command_line(&command);
     struct iso_report report = {.study = &job->study,
+                                .compare = job->has_compare ? &job->compare : NULL,
                                 .title = recipe_name(&job->arena, ops.at[0]),
                                 .command = iso_str_text(&command),
                                 .input = input,
@@ -158,7 +182,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = read_tables(&job, ops, &a->compare, err);
     if (st == ISO_OK)
-        st = (job.has_study = true, iso_study_run(&job.study, &job.base, &o, err));
+        st = compute(&job, ops, a, &o, err);
     if (st == ISO_OK)
         st = write_report(&job, ops, a, err);
     if (st == ISO_OK)
@@ -174,7 +198,8 @@ const struct iso_cmd iso_cmd_report = {
     .details =
         "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as\n"
         "`isodepth fit` does and writes into DIR: report.html, which needs no network;\n"
-        "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv.\n\n"
+        "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT adds\n"
+        "the change of phi between RUNS and that table, and compare.json.\n\n"
         "The figures need gnuplot (package gnuplot-nox). Without it the report is written with\n"
         "its tables only and says so.",
     .group = "Analysis",

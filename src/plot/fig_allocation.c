@@ -61,7 +61,7 @@ static const char *build(struct iso_figure *f, const void *data)
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
     build_panel(&f->panel[0], study, &k, false);
     build_panel(&f->panel[1], study, &k, true);
-    iso_fig_legend_archs(f, &k, true);
+    iso_fig_legend_curves(f, &k, &study->derived);
     return NULL;
 }
 

@@ -94,8 +94,12 @@ const char *iso_fig_arch_text(struct iso_figure *f, double r)
 
 void iso_fig_legend_budgets(struct iso_figure *f, const struct iso_fig_keys *k)
 {
-    iso_figure_legend(f, NULL, "Budget (FLOPs)");
-    for (size_t i = 0; i < k->n_budget; i++) {
+    /* Of many budgets five are named, from the smallest to the largest. */
+    enum { MOST = 9, NAMED = 5 };
+    bool few = k->n_budget <= MOST;
+    iso_figure_legend(f, NULL, few ? "Budget (FLOPs)" : "Budgets between (FLOPs)");
+    for (size_t j = 0; j < (few ? k->n_budget : NAMED); j++) {
+        size_t i = few ? j : j * (k->n_budget - 1) / (NAMED - 1);
         struct iso_series like = {.kind = ISO_SERIES_MARKS,
                                   .ink = iso_ink_budget(i, k->n_budget),
                                   .mark = ISO_MARK_CIRCLE,
@@ -104,20 +108,40 @@ void iso_fig_legend_budgets(struct iso_figure *f, const struct iso_fig_keys *k)
     }
 }
 
-void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k, bool lines)
+static void legend_row(struct iso_figure *f, const struct iso_fig_keys *k, const char *heading,
+                       enum iso_series_kind kind)
 {
-    iso_figure_legend(f, NULL, lines ? "Recurrences, fit" : "Recurrences");
-    for (int pass = 0; pass < (lines ? 2 : 1); pass++) {
-        if (pass == 1)
-            iso_figure_legend(f, NULL, "Empirical optima");
-        for (size_t i = 0; i < k->n_r; i++) {
-            struct iso_series like = {.ink = iso_inks[ISO_INK_TEXT], .size = 4, .width = 1.6};
-            like.kind = lines && pass == 0 ? ISO_SERIES_LINE : ISO_SERIES_MARKS;
-            like.mark = iso_mark_of_arch(i);
-            like.dash = iso_dash_of_arch(i);
-            iso_figure_legend(f, &like, iso_fig_arch_text(f, k->r[i]));
-        }
+    iso_figure_legend(f, NULL, heading);
+    for (size_t i = 0; i < k->n_r; i++) {
+        struct iso_series like = {
+            .kind = kind, .ink = iso_inks[ISO_INK_TEXT], .size = 4, .width = 1.6};
+        like.mark = iso_mark_of_arch(i);
+        like.dash = iso_dash_of_arch(i);
+        iso_figure_legend(f, &like, iso_fig_arch_text(f, k->r[i]));
     }
+}
+
+void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k)
+{
+    legend_row(f, k, "Recurrences", ISO_SERIES_MARKS);
+}
+
+void iso_fig_legend_curves(struct iso_figure *f, const struct iso_fig_keys *k,
+                           const struct iso_derived *d)
+{
+    bool optima = false;
+    for (size_t i = 0; i < d->n_parabolas; i++)
+        optima |= d->parabola[i].has_minimum;
+    legend_row(f, k, "Recurrences, fit", ISO_SERIES_LINE);
+    if (optima)
+        legend_row(f, k, "Empirical optima", ISO_SERIES_MARKS);
+}
+
+struct iso_series *iso_fig_marks_after(struct iso_panel *p, struct iso_series *last,
+                                       struct iso_ink ink, enum iso_mark mark, double size)
+{
+    bool same = last && last->mark == mark && memcmp(&last->ink, &ink, sizeof ink) == 0;
+    return same ? last : iso_panel_marks(p, ink, mark, size);
 }
 
 void iso_fig_add_run(struct iso_panel *p, struct iso_series *s, double x, double y,

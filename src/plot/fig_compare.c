@@ -1,7 +1,10 @@
 /* Recipes side by side: their iso-FLOPs curves, and the change of phi with its interval. */
 #include "plot/figures.h"
 
+#include "base/str.h"
+
 #include <math.h>
+#include <string.h>
 
 /* --- iso-FLOPs panels ------------------------------------------------------------------------ */
 
@@ -48,7 +51,7 @@ static const char *build_isoflops(struct iso_figure *f, const void *data)
         add_recipe(&f->panel[i + 1], v->name, v->phi, v->runs, &v->separate, &keys);
     }
     iso_fig_legend_budgets(f, &keys);
-    iso_fig_legend_archs(f, &keys, false);
+    iso_fig_legend_archs(f, &keys);
     iso_runs_release(&shared);
     return NULL;
 }
@@ -63,6 +66,16 @@ const struct iso_figure_row iso_fig_compare_isoflops = {
 };
 
 /* --- change of phi --------------------------------------------------------------------------- */
+
+/* User text as markup, cut when it would take more than the room left of a panel. */
+static const char *short_name(struct iso_figure *f, const char *name)
+{
+    enum { MOST = 34 }; /* bytes */
+    if (strlen(name) <= MOST)
+        return iso_figure_plain(f, name);
+    size_t len = iso_utf8_valid(name, MOST); /* does not end inside a character */
+    return iso_figure_plain(f, iso_arena_printf(&f->arena, "%.*s…", (int)len, name));
+}
 
 static void add_delta(struct iso_panel *p, struct iso_ink ink, enum iso_mark mark, const char *what,
                       const char *name, double y, double delta, double low, double high)
@@ -81,12 +94,8 @@ static const char *build_delta(struct iso_figure *f, const void *data)
 {
     const struct iso_compare_view *view = data;
     const struct iso_compare *c = view->compare;
-    double left = 60;
-    for (size_t i = 0; i < c->n; i++)
-        left = fmin(280, fmax(left, iso_text_width(c->variant[i].name) + 24));
     iso_figure_init(
-        f, (struct iso_grid){
-               .rows = 1, .cols = 1, .left = left, .panel_height = 46 * (double)c->n + 14});
+        f, (struct iso_grid){.rows = 1, .cols = 1, .panel_height = 46 * (double)c->n + 14});
     struct iso_panel *p = f->panel;
     double *at = ISO_ARENA_NEW_N(&f->arena, double, c->n);
     const char **name = ISO_ARENA_NEW_N(&f->arena, const char *, c->n);
@@ -96,7 +105,8 @@ static const char *build_delta(struct iso_figure *f, const void *data)
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
         at[i] = -(double)i;
-        name[i] = iso_figure_plain(f, v->name);
+        name[i] = short_name(f, v->name);
+        f->grid.left = fmax(f->grid.left, iso_text_width(name[i]) + 20);
         add_delta(p, iso_inks[ISO_INK_ACCENT], ISO_MARK_CIRCLE, "one joint model", v->name,
                   at[i] + 0.14, v->delta_phi, v->delta_low, v->delta_high);
         add_delta(p, iso_inks[ISO_INK_MUTED], ISO_MARK_SQUARE, "separate fits", v->name,

@@ -89,14 +89,18 @@ static const char *build(struct iso_figure *f, const void *data)
     if (study->derived.n_curves == 0)
         return "The runs do not determine FLOPs per token as a function of size, so there is no "
                "frontier.";
-    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 2, .panel_height = 270, .right = 44});
+    const bool gaps = study->derived.n_curves > 1 && iso_fig_curve(&study->derived, 1);
+    const size_t cols = gaps ? 2 : 1;
+    iso_figure_init(f,
+                    (struct iso_grid){.rows = 1, .cols = cols, .panel_height = 270, .right = 44});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < cols; i++)
         iso_axis_set(&f->panel[i].x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
                      ISO_TICK_POWER);
     build_losses(&f->panel[0], study, &k);
-    build_gaps(&f->panel[1], study, &k);
-    iso_fig_legend_archs(f, &k, true);
+    if (gaps)
+        build_gaps(&f->panel[1], study, &k);
+    iso_fig_legend_curves(f, &k, &study->derived);
     struct iso_series like = {.kind = ISO_SERIES_LINE,
                               .ink = iso_inks[ISO_INK_ACCENT],
                               .dash = ISO_DASH_SHORT,
@@ -110,8 +114,9 @@ const struct iso_figure_row iso_fig_frontier = {
     .name = "frontier",
     .title = "Compute-optimal frontier",
     .caption = "Left: loss at the compute-optimal size against the budget. Marks are the optima of "
-               "the parabolas, which know nothing of the law; black curves are the fitted law. The "
-               "dashed curves are the best fit with φ&nbsp;=&nbsp;1, under which the architectures "
-               "all but coincide. Right: the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1.",
+               "the parabolas, which know nothing of the law; black curves are the fitted law. "
+               "Dashed red curves are the best fit with φ&nbsp;=&nbsp;1, under which the "
+               "architectures all but coincide. Right: the gap of each <i>r</i> to "
+               "<i>r</i>&nbsp;=&nbsp;1.",
     .build = build,
 };

@@ -51,12 +51,13 @@ void iso_fig_isoflops_panel(struct iso_panel *p, const struct iso_runs *runs,
         if (wanted(r, q->r) && q->has_minimum)
             add_parabola(p, runs, q, iso_fig_budget_ink(keys, q->budget));
     }
+    struct iso_series *mark = NULL;
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
         if (!wanted(r, run->r))
             continue;
-        struct iso_series *mark = iso_panel_marks(p, iso_fig_budget_ink(keys, run->budget),
-                                                  iso_fig_mark(keys, run->r), 3.2);
+        mark = iso_fig_marks_after(p, mark, iso_fig_budget_ink(keys, run->budget),
+                                   iso_fig_mark(keys, run->r), 3.2);
         iso_fig_add_run(p, mark, iso_run_params(run), run->loss, run, derived->predicted[i]);
     }
     /* A star whose parabola opens beyond its runs would be a guess: it is not drawn. */

@@ -15,12 +15,13 @@ static void add_runs(struct iso_panel *p, const struct iso_study *study,
                      const struct iso_fig_keys *k, double r, double (*x)(const struct iso_run *),
                      const double *y)
 {
+    struct iso_series *mark = NULL;
     for (size_t i = 0; i < study->runs->n; i++) {
         const struct iso_run *run = &study->runs->at[i];
         if (run->r != r)
             continue;
-        struct iso_series *mark =
-            iso_panel_marks(p, iso_fig_budget_ink(k, run->budget), iso_fig_mark(k, r), 3.4);
+        mark = iso_fig_marks_after(p, mark, iso_fig_budget_ink(k, run->budget), iso_fig_mark(k, r),
+                                   3.4);
         iso_fig_add_run(p, mark, x(run), y[i], run, study->derived.predicted[i]);
     }
 }

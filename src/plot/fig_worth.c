@@ -122,21 +122,27 @@ static void build_blocks(struct iso_panel *p, const struct iso_study *study,
                         iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.2f", phi));
 }
 
+/* Comparing at equal width needs r = 1 and the width of every run. */
+static bool has_sizes(const struct iso_derived *d)
+{
+    for (size_t i = 0; i < d->n_curves; i++)
+        if (!isfinite(d->curve[i].width))
+            return false;
+    return d->n_curves > 1 && iso_fig_curve(d, 1);
+}
+
 static const char *build(struct iso_figure *f, const void *data)
 {
     const struct iso_study *study = data;
-    const struct iso_derived *d = &study->derived;
+    const bool sizes = has_sizes(&study->derived);
     if (!isfinite(study->fit.phi))
         return "This law has no φ.";
-    if (d->n_curves < 2 || !iso_fig_curve(d, 1))
-        return "This needs runs with r = 1 and at least one other r.";
-    for (size_t i = 0; i < d->n_curves; i++)
-        if (!isfinite(d->curve[i].width))
-            return "This needs the width of every run (column d_model or s).";
-    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 2, .panel_height = 250, .right = 62});
+    iso_figure_init(
+        f, (struct iso_grid){.rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
-    build_sizes(&f->panel[0], study, &k);
-    build_blocks(&f->panel[1], study, &k);
+    if (sizes)
+        build_sizes(&f->panel[0], study, &k);
+    build_blocks(&f->panel[sizes ? 1 : 0], study, &k);
     return NULL;
 }
 

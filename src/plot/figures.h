@@ -40,15 +40,21 @@ struct iso_ink iso_fig_budget_ink(const struct iso_fig_keys *k, double budget);
 enum iso_mark iso_fig_mark(const struct iso_fig_keys *k, double r);
 enum iso_dash iso_fig_dash(const struct iso_fig_keys *k, double r);
 
-/* Legend rows: budgets as coloured marks, recurrences as marks (and lines, when `lines`). */
+/* Legend rows: budgets as coloured marks; recurrences as marks; recurrences as curves of the fit,
+ * and as marks of the parabolas' optima where there are any. */
 void iso_fig_legend_budgets(struct iso_figure *f, const struct iso_fig_keys *k);
-void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k, bool lines);
+void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k);
+void iso_fig_legend_curves(struct iso_figure *f, const struct iso_fig_keys *k,
+                           const struct iso_derived *d);
 /* "r = 4" with the letter in italics. */
 const char *iso_fig_arch_text(struct iso_figure *f, double r);
 /* "4.64·10^17" in markup, or with Unicode superscripts for tips and tables. */
 const char *iso_fig_power_text(struct iso_figure *f, double x);
 void iso_power_plain(char buf[40], double x);
 
+/* `last` when it has this look, else a new series of marks: a table of many runs needs few. */
+struct iso_series *iso_fig_marks_after(struct iso_panel *p, struct iso_series *last,
+                                       struct iso_ink ink, enum iso_mark mark, double size);
 /* Marks of one run each, with budget, r, N, D and loss as the tip. */
 void iso_fig_add_run(struct iso_panel *p, struct iso_series *s, double x, double y,
                      const struct iso_run *run, double predicted);

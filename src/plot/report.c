@@ -138,6 +138,7 @@ static bool has_tables(const char *section)
 struct row {
     const char *id, *title;
     const struct iso_figure_row *const *figures; /* ended by NULL, or NULL */
+    bool needs_phi;                              /* left out when the law has none */
     enum iso_status (*build)(struct iso_page *, const struct iso_report *, struct iso_err *);
 };
 
@@ -148,16 +149,18 @@ struct row {
     }
 
 static const struct row rows[] = {
-    {"worth", "What one recurrence is worth", FIGURES(&iso_fig_worth), NULL},
-    {"frontier", "Compute-optimal frontier", FIGURES(&iso_fig_frontier), NULL},
-    {"isoflops", "Loss at fixed compute", FIGURES(&iso_fig_isoflops), NULL},
-    {"allocation", "Optimal allocation", FIGURES(&iso_fig_allocation), NULL},
-    {"phi", "How well φ is known", FIGURES(&iso_fig_phi, &iso_fig_forest), NULL},
-    {"quality", "How well the law fits", FIGURES(&iso_fig_quality, &iso_fig_residuals), NULL},
-    {"numbers", "More numbers", NULL, NULL},
-    {"runs", "Runs", NULL, build_runs},
-    {"method", "Method", NULL, build_method},
-    {"provenance", "Provenance", NULL, build_provenance},
+    {"worth", "What one recurrence is worth", FIGURES(&iso_fig_worth), true, NULL},
+    {"compare", "Recipes compared", NULL, true, iso_report_build_compare},
+    {"frontier", "Compute-optimal frontier", FIGURES(&iso_fig_frontier), false, NULL},
+    {"isoflops", "Loss at fixed compute", FIGURES(&iso_fig_isoflops), false, NULL},
+    {"allocation", "Optimal allocation", FIGURES(&iso_fig_allocation), false, NULL},
+    {"phi", "How well φ is known", FIGURES(&iso_fig_phi, &iso_fig_forest), true, NULL},
+    {"quality", "How well the law fits", FIGURES(&iso_fig_quality, &iso_fig_residuals), false,
+     NULL},
+    {"numbers", "More numbers", NULL, false, NULL},
+    {"runs", "Runs", NULL, false, build_runs},
+    {"method", "Method", NULL, false, build_method},
+    {"provenance", "Provenance", NULL, false, build_provenance},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -198,6 +201,11 @@ static enum iso_status write_data(const struct iso_report *report, const char *d
     iso_str_putc(&s, '\n');
     enum iso_status st = write_in(dir, "fit.json", &s, err);
     iso_str_clear(&s);
+    if (st == ISO_OK && report->compare) {
+        iso_report_compare_json(&s, report);
+        st = write_in(dir, "compare.json", &s, err);
+        iso_str_clear(&s);
+    }
     if (st == ISO_OK) {
         iso_runs_write_csv(&s, report->study->runs);
         st = write_in(dir, "runs.csv", &s, err);
@@ -216,6 +224,10 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
         if (i == first_extra)
             for (size_t k = 0; k < report->n_extra; k++)
                 sections[n++] = report->extra[k];
+        if (rows[i].build == iso_report_build_compare && !report->compare)
+            continue;
+        if (rows[i].needs_phi && !isfinite(report->study->fit.phi))
+            continue;
         if (!rows[i].build && !rows[i].figures && !has_tables(rows[i].id))
             continue;
         bound[i] = (struct bound_row){&rows[i], report};

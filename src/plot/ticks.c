@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A text's widest line is not needed: tick texts have one line. */
+/* Counts what is printed of the markup: no braces, no font names, smaller sub- and superscripts.
+ * The widths are those of a broad sans-serif font, so the estimate errs on the safe side. */
 double iso_text_width(const char *markup)
 {
     double em = 0, scale = 1;
@@ -36,7 +37,9 @@ double iso_text_width(const char *markup)
             scale = 1;
             continue;
         }
-        if (c == '\\' || (c & 0xC0) == 0x80)
+        if (c == '\\' && p[1]) /* the next one is meant as it is */
+            c = (unsigned char)*++p;
+        if ((c & 0xC0) == 0x80)
             continue;
         em += scale * (strchr("ijlt.,:;|' f", c) ? 0.36 : strchr("mwMW", c) ? 0.9 : 0.62);
     }
@@ -149,6 +152,24 @@ static void log_ticks(struct iso_axis *a, struct iso_arena *arena, double wanted
                      strchr(named, '0' + d) ? log_text(a, arena, d, e) : "");
 }
 
+/* Takes away texts that would touch the one before. */
+static void thin_texts(struct iso_axis *a, double pixels, bool wide)
+{
+    const double lo = log10(a->lo), scale = pixels / (log10(a->hi) - lo), air = wide ? 8 : 4;
+    double end = -HUGE_VAL;
+    for (size_t i = 0; i < a->n_tick; i++) {
+        struct iso_tick *t = &a->tick[i];
+        if (!*t->text)
+            continue;
+        double at = scale * (log10(t->at) - lo);
+        double half = wide ? iso_text_width(t->text) / 2 : ISO_FIGURE_FONT / 2.0;
+        if (at - half < end + air)
+            t->text = "";
+        else
+            end = at + half;
+    }
+}
+
 static void given_ticks(struct iso_axis *a, struct iso_arena *arena)
 {
     a->tick = ISO_ARENA_NEW_N(arena, struct iso_tick, a->n_given);
@@ -165,10 +186,12 @@ void iso_axis_ticks(struct iso_axis *a, struct iso_arena *arena, double pixels, 
 {
     a->n_tick = 0;
     double wanted = fmax(4, pixels / (wide ? tick_room[a->style] : 28));
-    if (a->style == ISO_TICK_GIVEN)
+    if (a->style == ISO_TICK_GIVEN) {
         given_ticks(a, arena);
-    else if (a->scale == ISO_SCALE_LOG)
+    } else if (a->scale == ISO_SCALE_LOG) {
         log_ticks(a, arena, wanted);
-    else
+        thin_texts(a, pixels, wide);
+    } else {
         linear_ticks(a, arena, wanted);
+    }
 }
