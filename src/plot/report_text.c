@@ -96,12 +96,8 @@ void iso_report_headline(struct iso_str *out, const struct iso_report *report)
     iso_str_puts(out, "</p>\n");
     iso_str_release(&verdict);
     for (size_t i = 0; report->compare && i < report->compare->n; i++) {
-        const struct iso_variant *v = &report->compare->variant[i];
-        iso_str_puts(out, "<p class=\"verdict\"><b>");
-        iso_html_put(out, v->name);
-        iso_str_printf(out, "</b>: Δφ = %+.3f [%+.3f, %+.3f]. ", v->delta_phi, v->delta_low,
-                       v->delta_high);
-        iso_html_put(out, v->sentence ? v->sentence : "");
+        iso_str_puts(out, "<p class=\"verdict\">");
+        iso_html_put(out, report->compare->variant[i].sentence);
         iso_str_puts(out, "</p>\n");
     }
 }
