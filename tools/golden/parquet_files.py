@@ -11,6 +11,7 @@ independently in C, and compares every row.  pyarrow reads each file back here b
 
 Text files: codec x encoding x page version x {required column, nulls}; three row groups, pages
 of a few hundred bytes.  Files with nulls have page CRCs, the others have none.
+Also the fuzzer's seeds, fuzz/seeds/parquet.
 Token files: element type x encoding x page version, codecs in turn, with null and empty lists.
 """
 import os
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 OUT = "tests/data/parquet"
+SEEDS = "fuzz/seeds/parquet"
 N_ROWS = 150
 ALPHABET = ["a", "e", "t", " ", "o", "n", "\n", "s", "é", "r", "h", "ж", "l", "d", "😀", "u"]
 CODECS = ["none", "snappy", "gzip", "zstd"]
@@ -120,11 +122,29 @@ def duckdb_files():
             db.execute(f"COPY (SELECT tokens FROM u) TO '{stem % 'tokens'}' {options}")
 
 
+def fuzz_seeds():
+    """Files of a few rows without CRCs, which would stop a fuzzer at the first page."""
+    os.makedirs(SEEDS, exist_ok=True)
+    for turn, (name, encoding) in enumerate([*TEXT_ENCODINGS.items(), *TOKEN_ENCODINGS.items()]):
+        tokens = turn >= len(TEXT_ENCODINGS)
+        column = "tokens" if tokens else "text"
+        rows = rows_of_tokens("dict", 0) if tokens else rows_of_text("dict", True)
+        table = pa.table({column: list(rows)[:9]})
+        leaf = "tokens.list.element" if tokens else "text"
+        options = {"column_encoding": {leaf: encoding}} if encoding else {}
+        for version in ("1.0", "2.0"):
+            pq.write_table(table, f"{SEEDS}/{column}_{name}_v{version[0]}",
+                           compression=CODECS[turn % 4], data_page_version=version,
+                           store_schema=False, write_statistics=False,
+                           use_dictionary=encoding is None, **options)
+
+
 if __name__ == "__main__":
     os.makedirs(OUT, exist_ok=True)
     text_files()
     token_files()
     wide_file()
     duckdb_files()
+    fuzz_seeds()
     names = os.listdir(OUT)
     print(len(names), "files,", sum(os.path.getsize(f"{OUT}/{n}") for n in names), "bytes")
