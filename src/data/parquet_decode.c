@@ -4,6 +4,7 @@
 #include "data/parquet.h"
 #include "data/thrift.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,18 @@ static uint64_t le(const unsigned char *p, size_t n)
 }
 
 /* `width` (at most 64) bits from bit `bit` on; they must lie within the `len` bytes. */
-static uint64_t bits(const unsigned char *bytes, size_t len, size_t bit, unsigned width)
+static inline uint64_t bits(const unsigned char *bytes, size_t len, size_t bit, unsigned width)
 {
     const unsigned char *p = bytes + bit / 8;
     size_t left = len - bit / 8;
     unsigned shift = bit % 8;
-    uint64_t v = left >= 8 ? le(p, 8) >> shift : le(p, left) >> shift;
+    uint64_t v;
+    if (left >= 8) { /* the usual case, where speed counts */
+        memcpy(&v, p, 8);
+        v = le64toh(v) >> shift;
+    } else {
+        v = le(p, left) >> shift;
+    }
     if (shift + width > 64)
         v |= (uint64_t)p[8] << (64 - shift);
     return width == 64 ? v : v & (((uint64_t)1 << width) - 1);

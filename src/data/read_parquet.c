@@ -213,38 +213,67 @@ static enum iso_status fail_row(struct parquet *p, const char *what, struct iso_
                     p->chunk - 1, p->page_number - 1, (long long)p->row, what);
 }
 
+/* How many of the coming levels are just one more token of the open row. */
+static size_t run_of_tokens(const struct parquet *p)
+{
+    uint32_t max_def = (uint32_t)p->meta.column.max_def;
+    size_t i = p->level;
+    while (i < p->page.n_levels && p->page.rep[i] && p->page.def[i] == max_def)
+        i++;
+    return i - p->level;
+}
+
+static enum iso_status append_tokens(struct parquet *p, size_t n, struct iso_err *err)
+{
+    const uint32_t *from = p->page.values.tokens + p->value;
+    p->level += n;
+    p->value += n;
+    if (p->resync)
+        return ISO_OK;
+    if (n > MAX_ROW - p->n_tokens)
+        return fail_row(p, "too many tokens", err);
+    while (p->token_room - p->n_tokens < n) {
+        p->token_room = p->token_room ? 2 * p->token_room : 4096;
+        p->row_tokens = iso_realloc(p->row_tokens, p->token_room, sizeof *p->row_tokens);
+    }
+    memcpy(p->row_tokens + p->n_tokens, from, n * sizeof *from);
+    p->n_tokens += n;
+    return ISO_OK;
+}
+
+/* Takes in the level that starts a row or stands for a null. */
+static enum iso_status take_level(struct parquet *p, struct iso_err *err)
+{
+    const struct iso_pq_column *c = &p->meta.column;
+    uint32_t def = p->page.def[p->level];
+    if (p->page.rep[p->level] == 0) {
+        p->row_open = true;
+        p->resync = false;
+        p->n_tokens = 0;
+    }
+    if (def == (uint32_t)c->max_def)
+        return append_tokens(p, 1, err);
+    p->level++;
+    return !p->resync && def >= (uint32_t)c->list_def ? fail_row(p, "a token is null", err)
+                                                      : ISO_OK;
+}
+
 /* Takes in levels of the page up to the next row; *whole when one was finished. */
 static enum iso_status take_tokens(struct parquet *p, bool *whole, struct iso_err *err)
 {
-    const struct iso_pq_column *c = &p->meta.column;
-    for (; p->level < p->page.n_levels; p->level++) {
+    enum iso_status st = ISO_OK;
+    while (st == ISO_OK && p->level < p->page.n_levels) {
         bool starts = p->page.rep[p->level] == 0;
-        uint32_t def = p->page.def[p->level];
-        bool present = def == (uint32_t)c->max_def;
-        if (starts && p->row_open) {
-            *whole = true;
-            return ISO_OK;
-        }
-        if (starts) {
-            p->row_open = true;
-            p->resync = false;
-            p->n_tokens = 0;
-        }
-        uint32_t token = present ? p->page.values.tokens[p->value++] : 0;
-        if (p->resync)
-            continue;
-        const char *wrong = !p->row_open                               ? "its beginning is missing"
-                            : !present && def >= (uint32_t)c->list_def ? "a token is null"
-                            : p->n_tokens == MAX_ROW                   ? "too many tokens"
-                                                                       : NULL;
-        if (wrong) {
-            p->level++;
-            return fail_row(p, wrong, err);
-        }
-        if (present)
-            *ISO_PUSH(p->row_tokens, p->n_tokens, p->token_room) = token;
+        *whole = starts && p->row_open;
+        if (*whole)
+            break;
+        size_t run = run_of_tokens(p);
+        if (!starts && !p->row_open && !p->resync)
+            st = fail_row(p, "its beginning is missing", err);
+        else
+            st = run ? append_tokens(p, run, err) : take_level(p, err);
     }
-    return ISO_OK;
+    return st;
 }
 
 /* At the end of a row group: its last row is whole, and all rows must be there. */

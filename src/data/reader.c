@@ -267,7 +267,7 @@ enum iso_status iso_reader_next(struct iso_reader *r, struct iso_doc *doc, bool 
     while ((st = try_next(r, doc, end, err)) == ISO_BAD_INPUT && r->opts.skip_bad)
         if (r->bad++ == 0)
             memcpy(r->first_bad, err->msg, sizeof r->first_bad);
-    if (st == ISO_OK && *end && r->wanted && r->n_read == 0)
+    if (st == ISO_OK && *end && r->directory && r->wanted && r->n_read == 0 && r->bad == 0)
         return iso_fail(err, ISO_BAD_INPUT, "%s: there is no %s file in this directory", r->path,
                         r->wanted->name);
     if (st == ISO_OK && !*end)
