@@ -45,7 +45,7 @@ struct iso_reader_stats {
     int64_t docs;                    /* handed out so far */
     int64_t empty;                   /* null or empty documents that were passed over */
     int64_t bad;                     /* damaged places skipped: lines, pages, row groups, files */
-    const char *first_bad;           /* message of the first of them, "" when there is none */
+    const char *first_bad;           /* message of the first of them or ""; the reader's */
 };
 
 struct iso_reader;

@@ -45,8 +45,12 @@ static const char *read_all(const char *path, const struct iso_reader_opts *opts
     }
     if (st != ISO_OK)
         iso_str_printf(&out, "!%s", err.msg);
-    if (stats && r)
+    if (stats && r) {
+        static char first_bad[2048]; /* the reader's goes with it */
         *stats = iso_reader_get_stats(r);
+        snprintf(first_bad, sizeof first_bad, "%s", stats->first_bad);
+        stats->first_bad = first_bad;
+    }
     iso_reader_close(r);
     return iso_str_text(&out);
 }
