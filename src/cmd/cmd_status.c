@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "cmd/study_fit.h"
 #include "cmd/sweep_view.h"
 #include "sweep/sweep.h"
 
@@ -80,6 +81,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         iso_str_release(&text);
         puts(at_work ? "a scheduler is at work" : "no scheduler is at work");
         print_trouble(recs, n);
+        iso_study_fit_so_far(study);
     }
     iso_arena_release(&arena);
     free(recs);
@@ -91,7 +93,8 @@ const struct iso_cmd iso_cmd_status = {
     .operands = "STUDY",
     .summary = "show how far a study is",
     .details = "Reads the study's store and the folders of the running runs; it needs no lock and "
-               "may be called at any time.",
+               "may be called at any time. When enough runs are done it also tells phi as "
+               "it stands, without an interval; isodepth fit STUDY gives one.",
     .group = "Study",
     .min_operands = 1,
     .max_operands = 1,

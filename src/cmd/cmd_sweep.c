@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "cmd/study_fit.h"
 #include "cmd/sweep_view.h"
 #include "data/loader.h"
 #include "isodepth.h"
@@ -26,7 +27,7 @@ struct sweep_args {
     const char *data, *out, *launcher, *partition, *time, *cells;
     int64_t jobs, threads, retries, seeds;
     double memory, tflops, poll;
-    bool dry_run, rebuild;
+    bool dry_run, rebuild, no_fit;
     struct iso_strings set, reuse, sbatch;
 };
 
@@ -63,6 +64,8 @@ static const struct iso_opt options[] = {
      1e9},
     {"rebuild", 0, ISO_OPT_FLAG, offsetof(struct sweep_args, rebuild), NULL,
      "make the store study.db anew from the run folders, and stop", 0, 0},
+    {"no-fit", 0, ISO_OPT_FLAG, offsetof(struct sweep_args, no_fit), NULL,
+     "stop when the runs are done: no fit, no report", 0, 0},
     {"launcher", 0, ISO_OPT_STRING, offsetof(struct sweep_args, launcher), "NAME",
      "where runs run: local or slurm", 0, 0},
     {"partition", 0, ISO_OPT_STRING, offsetof(struct sweep_args, partition), "NAME",
@@ -403,6 +406,31 @@ static void print_counts(const struct call *c)
     iso_arena_release(&arena);
 }
 
+/* Fit and report, or what they were when the table of runs has not changed since. */
+static enum iso_status fit_study(struct call *c)
+{
+    struct iso_str path = {0}, table = {0}, key = {0}, said = {0};
+    iso_str_printf(&path, "%s/runs.csv", c->sw.dir);
+    enum iso_status st = iso_file_read(&table, path.text, c->err);
+    iso_str_printf(&key, "fit of %016" PRIx64, iso_xxh64(iso_str_text(&table), table.len, 0));
+    iso_str_clear(&path);
+    iso_str_printf(&path, "%s/report/report.html", c->sw.dir);
+    if (st == ISO_OK)
+        st = iso_store_get(c->sw.store, &said, key.text, c->err);
+    if (st == ISO_OK && !(said.len && iso_file_exists(path.text))) {
+        iso_str_clear(&said);
+        st = iso_study_fit_report(&said, c->sw.dir, c->grid.name, c->err);
+        if (st == ISO_OK)
+            st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
+    }
+    fputs(iso_str_text(&said), stdout);
+    iso_str_release(&path);
+    iso_str_release(&table);
+    iso_str_release(&key);
+    iso_str_release(&said);
+    return st;
+}
+
 static enum iso_status rebuild(struct call *c)
 {
     enum iso_status st = iso_sweep_forget(c->a->out, c->err);
@@ -431,7 +459,7 @@ static enum iso_status do_sweep(struct call *c, const char *path)
         st = train_all(c);
     if (st == ISO_OK || st == ISO_STOPPED)
         print_counts(c);
-    return st;
+    return st == ISO_OK && !c->a->no_fit ? fit_study(c) : st;
 }
 
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)

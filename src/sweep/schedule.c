@@ -290,7 +290,9 @@ static enum iso_status end_run(struct scheduler *s, struct job *j, const struct 
         .seconds = iso_time_now() - j->started,
     };
     enum iso_status st = iso_store_attempt(s->sw->store, &a, s->err);
-    return st == ISO_OK ? iso_sweep_save(s->sw, rec, s->err) : st;
+    if (st == ISO_OK)
+        st = iso_sweep_save(s->sw, rec, s->err);
+    return st == ISO_OK ? iso_sweep_write_csv(s->sw, s->err) : st;
 }
 
 static enum iso_status collect(struct scheduler *s)

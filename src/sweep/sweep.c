@@ -119,6 +119,25 @@ enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_run_record
     return iso_store_put(sw->store, rec, err);
 }
 
+enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err)
+{
+    struct iso_run_record *recs = NULL;
+    size_t n;
+    enum iso_status st = iso_store_all(sw->store, &recs, &n, err);
+    if (st == ISO_OK) {
+        struct iso_str path = in_study(sw->dir, "runs.csv"), text = {0};
+        struct iso_table t;
+        iso_run_record_table(&t, recs, n);
+        iso_table_write(&text, &t, ISO_TABLE_CSV, false);
+        st = iso_file_write(path.text, text.text, text.len, err);
+        iso_table_release(&t);
+        iso_str_release(&text);
+        iso_str_release(&path);
+    }
+    free(recs);
+    return st;
+}
+
 enum iso_status iso_sweep_pin(struct iso_sweep *sw, const char *key, const char *value,
                               const char *what, struct iso_err *err)
 {
@@ -236,7 +255,9 @@ enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err)
         if (st == ISO_OK)
             st = iso_sweep_save(sw, &sw->runs[i], err);
     }
-    return st == ISO_OK ? iso_store_commit(sw->store, err) : st;
+    if (st == ISO_OK)
+        st = iso_store_commit(sw->store, err);
+    return st == ISO_OK ? iso_sweep_write_csv(sw, err) : st;
 }
 
 enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
@@ -301,20 +322,5 @@ enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const ch
         st = iso_store_all(store, recs, n, err);
     iso_store_close(store);
     iso_str_release(&db);
-    return st;
-}
-
-enum iso_status iso_sweep_csv(struct iso_str *out, const char *dir, struct iso_err *err)
-{
-    struct iso_run_record *recs;
-    size_t n;
-    enum iso_status st = iso_sweep_read(&recs, &n, dir, err);
-    if (st == ISO_OK) {
-        struct iso_table t;
-        iso_run_record_table(&t, recs, n);
-        iso_table_write(out, &t, ISO_TABLE_CSV, false);
-        iso_table_release(&t);
-    }
-    free(recs);
     return st;
 }

@@ -2,6 +2,7 @@
  *
  *     STUDY/grid.yaml        copy of the grid
  *     STUDY/study.db         the store (store.h)
+ *     STUDY/runs.csv         the table of runs, which fit, compare and report read
  *     STUDY/lock             held by the one scheduler
  *     STUDY/runs/<id>/       one folder per run, as `isodepth train` writes it, and
  *         run.json           what was planned, written before the run starts
@@ -54,14 +55,14 @@ struct iso_run_record *iso_sweep_find(struct iso_sweep *sw, const char *id);
 /* Writes one run to the store. */
 enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_run_record *rec,
                                struct iso_err *err);
+/* Writes runs.csv as the store has it. */
+enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err);
 /* "STUDY/runs/ID" or "STUDY/runs/ID/FILE"; the caller releases it. */
 struct iso_str iso_sweep_path(const char *study, const char *id, const char *file);
 
 /* Reads the runs of a study from outside, without a lock; the caller frees *recs. */
 enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const char *dir,
                                struct iso_err *err);
-/* The table of a study as CSV, the input of fit. */
-enum iso_status iso_sweep_csv(struct iso_str *out, const char *dir, struct iso_err *err);
 /* Whether a path is a study. */
 bool iso_sweep_is_study(const char *path);
 

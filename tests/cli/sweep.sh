@@ -15,7 +15,7 @@ export STANDIN_SLEEP=0.002 STANDIN_STEPS=7
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml
-sweep() { "$iso" sweep toy.yaml --data data --out "$@"; }
+sweep() { "$iso" sweep toy.yaml --no-fit --data data --out "$@"; }
 # want TEXT FILE WHAT: the file holds the text.
 want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
@@ -30,7 +30,8 @@ sweep st > out 2> log || fail "the study again"
 want "nothing is left to do" out "nothing left"
 results st | cmp -s - st.results || fail "the second start changed something"
 
-# status and runs.
+# status and runs; the table that fit reads.
+"$iso" runs st --csv | cmp -s - st/runs.csv || fail "runs.csv"
 "$iso" status st | grep -q '100%.*12 runs: 12 done' || fail "status"
 "$iso" status st --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["done"] == 12' ||
     fail "status --json"
@@ -78,7 +79,7 @@ want 'another scheduler is at work on this study' log "a second scheduler"
 "$iso" status two | grep -q 'a scheduler is at work' || fail "status sees the scheduler"
 "$iso" status two | grep -q 'step [0-9]* of .*loss 3' || fail "status shows the running runs"
 # Ctrl-C: saved, resumable.
-kill -INT "$(pgrep -f "sweep toy.yaml --data data --out two" | head -n 1)"
+kill -INT "$(pgrep -f "sweep toy.yaml --no-fit --data data --out two" | head -n 1)"
 wait
 want 'stopped; start it again to go on' log1 "SIGINT"
 pgrep -f "$tmp/two" > /dev/null && fail "children are left behind"
@@ -108,7 +109,7 @@ ISO_TRAIN_PROGRAM=/no/such sweep re2 --reuse st.csv > out 2> log || fail "--reus
 [ "$("$iso" runs re2 --csv | cut -d, -f1,26 | sort)" = \
     "$("$iso" runs st --csv --where 's<4' | cut -d, -f1,26 | sort)" ] || fail "--reuse: losses"
 make_grid case.yaml '[2]'
-"$iso" sweep case.yaml --data data --out case --set bptt=half --reuse st > out 2> log ||
+"$iso" sweep case.yaml --no-fit --data data --out case --set bptt=half --reuse st > out 2> log ||
     fail "a case study"
 [ "$("$iso" runs case --csv --where 'r=1 and source=st' | wc -l)" = 9 ] ||
     fail "a case study shares the r = 1 runs"
@@ -170,7 +171,7 @@ sweep st 2>&1 | grep -q 'the clock was' && fail "the clock is fine again"
 mkdir small
 if mount -t tmpfs -o size=2m none small 2>/dev/null; then
     head -c 900k /dev/zero > small/ballast
-    STANDIN_PAD=$(printf '%20000s' '') timeout 60 "$iso" sweep toy.yaml --data data --out small/st \
+    STANDIN_PAD=$(printf '%20000s' '') timeout 60 "$iso" sweep toy.yaml --no-fit --data data --out small/st \
         > out 2> log
     [ $? = 1 ] || fail "a full disk: exit"
     grep -qE 'the disk is full|disk is full; free some space' log || { cat log; fail "a full disk"; }

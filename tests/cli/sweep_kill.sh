@@ -14,7 +14,7 @@ export STANDIN_STEPS=40 STANDIN_SLEEP=0.005
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml
-"$iso" sweep toy.yaml --data data --out quiet >/dev/null 2>&1 || fail "the undisturbed study"
+"$iso" sweep toy.yaml --no-fit --data data --out quiet >/dev/null 2>&1 || fail "the undisturbed study"
 results quiet > want
 
 RANDOM=20261115
@@ -25,7 +25,7 @@ children() { pgrep -f "standin_trainer train $tmp/loud/"; }
 while [ $kills -lt 20 ]; do
     tries=$((tries + 1))
     [ $tries -lt 200 ] || fail "only $kills kills"
-    "$iso" sweep toy.yaml --data data --out loud --retries 100 >/dev/null 2>>log &
+    "$iso" sweep toy.yaml --no-fit --data data --out loud --retries 100 >/dev/null 2>>log &
     scheduler=$!
     while [ $kills -lt 20 ]; do
         sleep "0.$((10 + RANDOM % 40))"
@@ -43,7 +43,7 @@ while [ $kills -lt 20 ]; do
         rm -r "loud/runs/$(ls loud/runs | shuf -n 1 --random-source=<(yes "$RANDOM"))"
     fi
 done
-"$iso" sweep toy.yaml --data data --out loud --retries 100 > out 2>>log || fail "after 20 kills"
+"$iso" sweep toy.yaml --no-fit --data data --out loud --retries 100 > out 2>>log || fail "after 20 kills"
 grep -q '12 runs: 12 done' out || fail "all done"
 results loud | diff - want || fail "the results differ"
 [ ! -e loud/races ] || fail "two trainers in one folder: $(cat loud/races)"

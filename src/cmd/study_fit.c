@@ -1,0 +1,91 @@
+/* The fit of a study directory: see study_fit.h. */
+#include "cmd/study_fit.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "fit/study.h"
+#include "plot/report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static enum iso_status fit(struct iso_study *study, struct iso_runs *runs, const char *dir,
+                           bool intervals, struct iso_err *err)
+{
+    struct iso_study_options o = iso_study_defaults();
+    o.fit.threads = iso_cpu_count();
+    if (!intervals)
+        o.resamples = 0;
+    enum iso_status st = iso_runs_read(runs, &dir, 1, ISO_RUNS_TRAINED, err);
+    return st == ISO_OK ? iso_study_run(study, runs, &o, err) : st;
+}
+
+static enum iso_status write_report(struct iso_str *out, const struct iso_study *study,
+                                    const char *dir, const char *title, struct iso_err *err)
+{
+    struct iso_str table = {0}, text = {0}, to = {0}, command = {0};
+    iso_str_printf(&table, "%s/runs.csv", dir);
+    iso_str_printf(&to, "%s/report", dir);
+    iso_str_printf(&command, "isodepth report %s --out %s", dir, to.text);
+    enum iso_status st = iso_file_read(&text, table.text, err);
+    struct iso_report_input input = {.path = table.text,
+                                     .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
+                                     .bytes = text.len};
+    struct iso_report report = {
+        .study = study, .title = title, .command = command.text, .input = &input, .n_input = 1};
+    if (st == ISO_OK)
+        st = iso_report_write(&report, to.text, err);
+    if (st == ISO_OK)
+        iso_str_printf(out, "report: %s/report.html\n", to.text);
+    iso_str_release(&table);
+    iso_str_release(&text);
+    iso_str_release(&to);
+    iso_str_release(&command);
+    return st;
+}
+
+static void write_phi(struct iso_str *out, const struct iso_study *study)
+{
+    double interval[2];
+    iso_study_phi_interval(interval, study);
+    iso_str_printf(out, "phi = %.3f", study->fit.phi);
+    if (isfinite(interval[0]))
+        iso_str_printf(out, "   95 %% interval [%.3f, %.3f]", interval[0], interval[1]);
+    iso_str_printf(out, "   (%zu runs, R2 = %.4f)\n", study->fit.n_runs, study->fit.r2);
+    iso_report_verdict(out, study);
+    iso_str_putc(out, '\n');
+}
+
+enum iso_status iso_study_fit_report(struct iso_str *out, const char *study_dir, const char *title,
+                                     struct iso_err *err)
+{
+    struct iso_study study = {0};
+    struct iso_runs runs = {0};
+    struct iso_err why;
+    enum iso_status st = fit(&study, &runs, study_dir, true, &why);
+    if (st == ISO_BAD_INPUT) {
+        iso_str_printf(out, "no fit: %s\n", why.msg);
+        st = ISO_OK;
+    } else if (st == ISO_OK) {
+        write_phi(out, &study);
+        st = write_report(out, &study, study_dir, title, err);
+    } else {
+        *err = why;
+    }
+    iso_study_release(&study);
+    iso_runs_release(&runs);
+    return st;
+}
+
+void iso_study_fit_so_far(const char *study_dir)
+{
+    struct iso_study study = {0};
+    struct iso_runs runs = {0};
+    struct iso_err why;
+    if (fit(&study, &runs, study_dir, false, &why) == ISO_OK)
+        printf("so far phi = %.3f from %zu runs, R2 = %.4f (isodepth fit %s gives an interval)\n",
+               study.fit.phi, study.fit.n_runs, study.fit.r2, study_dir);
+    iso_study_release(&study);
+    iso_runs_release(&runs);
+}

@@ -1,0 +1,15 @@
+/* The fit of a study directory, for the commands that run and watch one. */
+#ifndef ISO_CMD_STUDY_FIT_H
+#define ISO_CMD_STUDY_FIT_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* Fits STUDY/runs.csv, writes STUDY/report/ and puts phi with its interval and the report's path
+ * into `out`.  Too few runs for a fit are no error: `out` says so. */
+enum iso_status iso_study_fit_report(struct iso_str *out, const char *study, const char *title,
+                                     struct iso_err *err);
+/* Prints phi of the runs that are done, without an interval; nothing when they are too few. */
+void iso_study_fit_so_far(const char *study);
+
+#endif
