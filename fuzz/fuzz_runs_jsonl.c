@@ -1,0 +1,28 @@
+/* Any bytes as JSON lines of runs. */
+#include "fit/runs.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct iso_runs runs = {0}, again = {0};
+    struct iso_str csv = {0};
+    struct iso_err err;
+    if (size > 1 << 14)
+        return 0;
+    if (iso_runs_add_jsonl(&runs, (const char *)data, size, "fuzz", ISO_RUNS_TRAINED, &err) ==
+            ISO_OK &&
+        iso_runs_finish(&runs, &err) == ISO_OK && runs.n > 0) {
+        iso_runs_write_csv(&csv, &runs);
+        if (iso_runs_add_csv(&again, csv.text, csv.len, "again", ISO_RUNS_TRAINED, &err) ==
+                ISO_OK &&
+            iso_runs_finish(&again, &err) == ISO_OK && again.n != runs.n)
+            abort();
+    }
+    iso_str_release(&csv);
+    iso_runs_release(&runs);
+    iso_runs_release(&again);
+    return 0;
+}
