@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# isodepth fit end to end: page, JSON keys, LaTeX, --out, --by r, input forms, errors, threads.
+set -eu
+fit=$B/isodepth
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "fit.sh: $1"; exit 1; }
+# Few starts and resamples: this is about the command, not about the numbers.
+quick=(--starts 20 --resamples 20)
+
+"$fit" fit examples/paper_baseline.csv "${quick[@]}" >"$work/page"
+head -n 1 "$work/page" | grep -q '^phi = 0.458   95 % interval \[0.4' || fail "headline: $(head -n 1 "$work/page")"
+for words in 'Did the fit converge?' '20 of 20 starts reached the best minimum' 'bootstrap over budgets' \
+    'low half, C <= 2.15e+18 *56 .* 0.441' 'recurrent .* 0.433' 'Predicting the largest budget' \
+    '^1 *29 *-0.0010' '^4 *1.89 blocks'; do
+    grep -q -- "$words" "$work/page" || fail "the page lacks '$words'"
+done
+if grep -q $'\033' "$work/page"; then fail "colour in a pipe"; fi
+
+"$fit" fit examples/paper_baseline.csv "${quick[@]}" --json --threads 1 >"$work/one.json"
+"$fit" fit examples/paper_baseline.csv "${quick[@]}" --json --threads 3 >"$work/three.json"
+cmp "$work/one.json" "$work/three.json" || fail "the number of threads changes the digits"
+python3 - "$work/one.json" <<'P' || fail "JSON"
+import json, sys
+f = json.load(open(sys.argv[1]))
+first = ["law", "n_runs", "A", "alpha", "B", "beta", "E", "phi", "r2", "huber_sum", "phi_interval"]
+assert list(f)[:11] == first, list(f)
+assert f["law"] == "joint" and f["n_runs"] == 116
+assert abs(f["phi"] - 0.458) < 0.003 and len(repr(f["phi"])) > 12
+low, high = f["phi_interval"]
+assert low < 0.46 < high
+assert [b["block"] for b in f["intervals"]["bootstrap"]] == ["cell", "run", "budget"]
+assert len(f["intervals"]["jackknife"]) == 34
+assert abs(f["restricted"]["phi_1"]["r2"] - 0.954) < 0.002
+assert len(f["derived"]["predicted"]) == 116
+P
+
+"$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 --json >"$work/by_r.json"
+python3 - "$work/by_r.json" <<'P' || fail "--by r"
+import json, sys
+fits = json.load(open(sys.argv[1]))["fits"]
+assert [f["r"] for f in fits] == [1, 2, 4, 8]
+assert [round(f["alpha"], 3) for f in fits] == [0.251, 0.216, 0.191, 0.235]
+assert all(f["phi"] is None and f["phi_interval"] is None and f["n_runs"] == 29 for f in fits)
+P
+"$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 |
+    grep -q '^r = 4  *23.2  0.191' || fail "--by r page"
+
+"$fit" fit examples/paper_baseline.csv --phi 1 --starts 20 --resamples 0 | grep -q 'phi = 1.000   (held fixed)' ||
+    fail "--phi 1"
+"$fit" fit examples/paper_baseline.csv --law parcae --starts 20 --resamples 0 | grep -q '^Law parcae' || fail "parcae"
+"$fit" fit examples/paper_baseline.csv --solver lbfgs --starts 100 --resamples 0 | grep -q '^phi = 0.458' ||
+    fail "lbfgs"
+"$fit" fit examples/chinchilla.csv --law chinchilla --starts 20 --resamples 0 --json | grep -q '"n_runs": 245' ||
+    fail "chinchilla.csv"
+
+"$fit" fit examples/paper_baseline.csv "${quick[@]}" --out "$work/out" --latex >"$work/latex"
+grep -q '\\toprule' "$work/latex" || fail "--latex"
+for f in fit.json runs.csv tables/law.tex tables/intervals.tex tables/frontier.tex; do
+    [ -s "$work/out/$f" ] || fail "--out did not write $f"
+done
+# What was written is a table again, and a directory stands for its runs.csv.
+"$fit" fit "$work/out" --starts 20 --resamples 0 | grep -q '^phi = 0.458' || fail "a directory as input"
+head -n 60 "$work/out/runs.csv" >"$work/a.csv"
+{ head -n 1 "$work/out/runs.csv"; tail -n +61 "$work/out/runs.csv"; } |
+    "$fit" fit "$work/a.csv" - --starts 20 --resamples 0 | grep -q '^116 runs' || fail "several files and -"
+
+# Repeated seeds, a diverged run, a run that is given twice.
+{
+    echo run,seed,status,budget,r,n_once,n_rec,n_inject,tokens,loss
+    grep -v '^#' examples/paper_baseline.csv | awk -F, 'NR > 1 {
+        for (s = 0; s < 2; s++)
+            printf "run%d_%d,%d,done,%s,%s,%s,%s,%s,%s,%.6f\n", NR, s, s, $1, $3, $5, $6, $7, $8, $9 * (1 + 0.001 * (s - 0.5))}'
+    echo bad,0,diverged,1e18,2,1e7,1e7,1e5,1e9,nan
+} >"$work/seeds.csv"
+"$fit" fit "$work/seeds.csv" "$work/seeds.csv" "${quick[@]}" >"$work/page"
+grep -q 'Repeated seeds at 116 points: noise 7.0.e-04' "$work/page" || fail "pure error: $(grep Repeated "$work/page")"
+grep -q 'bootstrap over points' "$work/page" || fail "cluster bootstrap"
+grep -q '234 rows were left out' "$work/page" || fail "left out: $(grep 'left out' "$work/page")"
+grep -q 'status diverged' "$work/page" || fail "the reason is not listed"
+
+# Errors: exit code and words.
+expect() { # CODE WORDS ARGUMENTS...
+    local code=$1 words=$2 status=0
+    shift 2
+    "$fit" "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
+    [ $status = "$code" ] || fail "exit $status for: $*"
+    grep -q -- "$words" "$work/stderr" || fail "'$*' says: $(cat "$work/stderr")"
+}
+expect 2 'did you mean joint' fit examples/paper_baseline.csv --law jiont
+expect 2 'expected once, recurrent or none' fit examples/paper_baseline.csv --injection twice
+expect 2 'use --law chinchilla' fit examples/paper_baseline.csv --by r
+expect 2 'law chinchilla has no phi' fit examples/paper_baseline.csv --law chinchilla --phi 1
+expect 1 'no-such-file.csv' fit no-such-file.csv
+expect 1 'too few for law joint' fit <(head -n 7 examples/paper_baseline.csv)
+expect 1 'no run has r above 1' fit examples/chinchilla.csv
+expect 1 'column n_embed: --embeddings needs it' fit examples/paper_baseline.csv --embeddings
+expect 2 'RUNS... is missing' fit
+printf 'budget,r,n_once,tokens,loss\n1e18,x,1e8,1e9,3\n' >"$work/broken.csv"
+expect 1 'broken.csv:2: column r: "x" is not a number' fit "$work/broken.csv"

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# isodepth power end to end: a grid file, its table, a table of runs, errors.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "power.sh: $1"; exit 1; }
+quick=(--repetitions 40 --starts 5)
+
+"$B"/isodepth power grids/paper.yaml "${quick[@]}" --json -j1 >"$work/grid.json"
+"$B"/isodepth power grids/paper.yaml "${quick[@]}" --json -j3 >"$work/three.json"
+cmp "$work/grid.json" "$work/three.json" || fail "the number of threads changes the digits"
+"$B"/isodepth plan grids/paper.yaml --csv >"$work/plan.csv"
+"$B"/isodepth power "$work/plan.csv" "${quick[@]}" --json | cmp - "$work/grid.json" || fail "a grid and its table differ"
+python3 - "$work/grid.json" <<'P' || fail "JSON"
+import json, sys
+p = json.load(open(sys.argv[1]))
+assert p["n_runs"] == 116
+# About the half-width of the published interval, [0.41, 0.53].
+assert 0.03 < p["half_width"] < 0.07, p["half_width"]
+assert 0.02 < p["smallest_delta_phi"] < 0.1
+budgets = [q for q in p["parts"] if q["what"] == "budget"]
+assert len(budgets) == 6 and abs(sum(q["flops_share"] for q in budgets) - 1) < 1e-9
+assert all(q["half_width_without"] > p["half_width"] for q in p["parts"])
+P
+"$B"/isodepth power examples/paper_baseline.csv --from examples/paper_baseline.csv "${quick[@]}" >"$work/page"
+grep -q '^phi would come out within +-0.0' "$work/page" || fail "page"
+grep -q 'Most for its FLOPs: budget' "$work/page" || fail "page"
+# Ten times less noise: ten times narrower.
+"$B"/isodepth power grids/paper.yaml "${quick[@]}" --noise 3.3e-4 --cell-noise 1.8e-4 --json |
+    python3 -c '
+import json, sys
+small, large = json.load(sys.stdin), json.load(open(sys.argv[1]))
+assert 6 < large["half_width"] / small["half_width"] < 15' "$work/grid.json" || fail "noise"
+status=0
+"$B"/isodepth power no-such.yaml 2>"$work/stderr" || status=$?
+[ $status = 1 ] || fail "missing file: exit $status"
