@@ -9,7 +9,7 @@
  *
  * The blocks of k are equal and are added in ascending order, so an element depends on K alone. */
 
-enum { KC = 320, MC = 16 * MR };
+enum { KC = 320, MC = (V_WIDE ? 16 : 24) * MR };
 
 static size_t pack_bytes_vec(size_t K, size_t N)
 {
@@ -53,16 +53,12 @@ static void gemm_vec(float *c, size_t ldc, const float *a, size_t lda, bool tran
         bool add = beta != 0 || k0 > 0;
         for (size_t m0 = 0; m0 < M; m0 += MC) {
             size_t m = M - m0 < MC ? M - m0 : MC;
-            if (transposed_a)
+            struct lhs rows = {a + m0 * lda + k0, lda, 1, MR * lda};
+            if (transposed_a) {
                 pack_lhs(packed, a + k0 * lda + m0, lda, m, k, M - m0);
-            for (size_t n0 = 0; n0 < N; n0 += NR)
-                for (size_t i = 0; i < m; i += MR) {
-                    struct lhs part = {a + (m0 + i) * lda + k0, lda, 1};
-                    if (transposed_a)
-                        part = (struct lhs){packed + i * k, 1, MR};
-                    micro_rows(c + (m0 + i) * ldc + n0, ldc, part, panels + n0 * K + k0 * NR, k,
-                               m - i < MR ? m - i : MR, N - n0 < NR ? N - n0 : NR, add);
-                }
+                rows = (struct lhs){packed, 1, MR, MR * k};
+            }
+            multiply_rows(c + m0 * ldc, ldc, rows, panels + k0 * NR, K, k, m, N, add);
         }
     }
     ws->macs += (uint64_t)M * K * N;

@@ -14,10 +14,11 @@ enum { MR = 6 };
 #endif
 enum { NV = 2, NR = NV * VW };
 
-/* A left-hand side: element (m, k) is at[m*row + k*step]; one of row and step is 1. */
+/* A left-hand side in groups of MR rows: element (m, k) of a group is at[m*row + k*step], where
+ * one of row and step is 1; the next group lies `group` further. */
 struct lhs {
     const float *at;
-    size_t row, step;
+    size_t row, step, group;
 };
 
 /* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR]; rows is a constant after
@@ -52,20 +53,32 @@ ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t s
     }
 }
 
-/* micro for a constant number of rows and either layout of A, each a function of its own. */
+/* `groups` groups of `rows` rows times all panels of a packed matrix with N columns, which lie
+ * `apart` floats apart. */
+ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size_t step,
+                          size_t group, const float *b, size_t apart, size_t K, size_t N, bool add,
+                          size_t groups, const size_t rows)
+{
+    for (size_t n = 0; n < N; n += NR, b += apart)
+        for (size_t g = 0; g < groups; g++)
+            micro(c + g * rows * ldc + n, ldc, a + g * group, row, step, b, K,
+                  N - n < NR ? N - n : NR, add, rows);
+}
+
+/* micro_all for a constant number of rows and either layout of A, each a function of its own. */
 #define MICRO(n)                                                                                   \
-    static void micro_along_##n(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,  \
-                                size_t columns, bool add)                                          \
+    static void micro_along_##n(float *c, size_t ldc, struct lhs a, const float *b, size_t apart,  \
+                                size_t K, size_t N, bool add, size_t groups)                       \
     {                                                                                              \
-        micro(c, ldc, a.at, a.row, 1, panel, K, columns, add, n);                                  \
+        micro_all(c, ldc, a.at, a.row, 1, a.group, b, apart, K, N, add, groups, n);                \
     }                                                                                              \
-    static void micro_across_##n(float *c, size_t ldc, struct lhs a, const float *panel, size_t K, \
-                                 size_t columns, bool add)                                         \
+    static void micro_across_##n(float *c, size_t ldc, struct lhs a, const float *b, size_t apart, \
+                                 size_t K, size_t N, bool add, size_t groups)                      \
     {                                                                                              \
-        micro(c, ldc, a.at, 1, a.step, panel, K, columns, add, n);                                 \
+        micro_all(c, ldc, a.at, 1, a.step, a.group, b, apart, K, N, add, groups, n);               \
     }
-typedef void micro_fn(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,
-                      size_t columns, bool add);
+typedef void micro_fn(float *c, size_t ldc, struct lhs a, const float *b, size_t apart, size_t K,
+                      size_t N, bool add, size_t groups);
 #if V_WIDE
 MICRO(1)
 MICRO(2)
@@ -96,28 +109,23 @@ static micro_fn *const micros[MR + 1][2] = {
 #undef MICRO
 #undef BOTH
 
-/* micro for 1..MR rows. */
-static void micro_rows(float *c, size_t ldc, struct lhs a, const float *panel, size_t K,
-                       size_t rows, size_t columns, bool add)
-{
-    while (rows) {
-        size_t n = rows;
-        while (!micros[n][0])
-            n--;
-        micros[n][a.step != 1](c, ldc, a, panel, K, columns, add);
-        rows -= n;
-        c += n * ldc;
-        a.at += n * a.row;
-    }
-}
-
-/* Up to MR rows times all the panels of a packed matrix, whose panels lie K_all*NR apart; `b`
- * points at the first step of k wanted. */
+/* c[rows, N] = (add ? c : 0) + a[rows, K] · b, where b points at the first step wanted of a
+ * packed matrix with K_all steps. */
 static void multiply_rows(float *c, size_t ldc, struct lhs a, const float *b, size_t K_all,
                           size_t K, size_t rows, size_t N, bool add)
 {
-    for (size_t n = 0; n < N; n += NR)
-        micro_rows(c + n, ldc, a, b + n * K_all, K, rows, N - n < NR ? N - n : NR, add);
+    size_t n = MR, groups = rows / MR;
+    while (rows) {
+        if (groups) {
+            micros[n][a.step != 1](c, ldc, a, b, K_all * NR, K, N, add, groups);
+            rows -= n * groups;
+            c += n * groups * ldc;
+            a.at += n == MR ? groups * a.group : n * a.row;
+        }
+        for (n = rows; n && !micros[n][0]; n--) {
+        }
+        groups = 1;
+    }
 }
 
 static size_t padded(size_t N)

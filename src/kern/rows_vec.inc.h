@@ -182,37 +182,35 @@ static void scatter_add_vec(float *dtable, const float *dx, const int32_t *token
         add_vec(dtable + (size_t)token[m] * D, dx + m * D, D);
 }
 
-/* One vector of logits: u = tanh(z/cap) from E = e^(2z/cap) − 1 as E/(E + 2), with the slope
- * 1 − u² = 4(E + 1)/(E + 2)², and e^(cap u). */
-ISO_INLINE vf capped_exp(vf *slope, vf z, float cap)
-{
-    vf E = v_expm1(v_mul(z, v_set1(2 / cap)));
-    vf inverse = v_div(v_set1(1), v_add(E, v_set1(2)));
-    *slope = v_mul(v_mul(v_fma(E, v_set1(4), v_set1(4)), inverse), inverse);
-    return v_exp(v_mul(v_mul(E, inverse), v_set1(cap)));
-}
+enum { XENT_BLOCK = 256 }; /* logits at a time */
 
-/* The capped exponentials of `n` logits, summed; when `keep`, z becomes exponential x slope, which
- * is the gradient up to a factor that only the finished sum gives. */
-ISO_INLINE float sum_capped(float *z, size_t n, float cap, bool keep)
+/* One block of logits: u = tanh(z/cap) from E = e^(2z/cap) − 1 as E/(E + 2), with the slope
+ * 1 − u² = 4(E + 1)/(E + 2)²; then the sum of e^(cap u).  When `keep`, z becomes e^(cap u) x
+ * slope, which is the gradient up to a factor that only the sum over all blocks gives.
+ *
+ * Two loops, because one chain of both exponentials is too long for the CPU to overlap. */
+static float sum_capped(float *z, size_t n, float cap, bool keep)
 {
-    vf sum = v_set1(0), slope;
-    size_t i = 0;
-    for (; i + VW <= n; i += VW) {
-        vf e = capped_exp(&slope, v_load(z + i), cap);
-        sum = v_add(sum, e);
-        if (keep)
-            v_store(z + i, v_mul(e, slope));
+    float capped[XENT_BLOCK], slope[XENT_BLOCK], last[VW];
+    for (size_t i = 0; i < n; i += VW) {
+        vf E = v_expm1(v_mul(v_load_some(z + i, n - i), v_set1(2 / cap)));
+        vf inverse = v_div(v_set1(1), v_add(E, v_set1(2)));
+        v_store(capped + i, v_mul(v_mul(E, inverse), v_set1(cap)));
+        v_store(slope + i, v_mul(v_mul(v_fma(E, v_set1(4), v_set1(4)), inverse), inverse));
     }
+    vf sum = v_set1(0);
     float rest = 0;
-    if (i < n) {
-        float lane[VW];
-        vf e = capped_exp(&slope, v_load_n(z + i, n - i), cap);
-        v_store(lane, e);
-        for (size_t j = 0; j < n - i; j++)
-            rest += lane[j];
+    for (size_t i = 0; i < n; i += VW) {
+        vf e = v_exp(v_load(capped + i));
         if (keep)
-            v_store_n(z + i, v_mul(e, slope), n - i);
+            v_store_some(z + i, v_mul(e, v_load(slope + i)), n - i);
+        if (n - i >= VW) {
+            sum = v_add(sum, e);
+            continue;
+        }
+        v_store(last, e);
+        for (size_t j = 0; j < n - i; j++)
+            rest += last[j];
     }
     return v_sum(sum) + rest;
 }
@@ -221,10 +219,11 @@ ISO_INLINE float sum_capped(float *z, size_t n, float cap, bool keep)
  * all of the gradient but a factor, a second cheap pass multiplies by scale/sum. */
 static float xent_row_vec(float *z, size_t target, size_t V, size_t V_real, float cap, float scale)
 {
-    enum { BLOCK = 512 };
     double at = tanh((double)z[target] / cap), sum = 0;
-    for (size_t i = 0; i < V_real; i += BLOCK)
-        sum += (double)sum_capped(z + i, V_real - i < BLOCK ? V_real - i : BLOCK, cap, scale != 0);
+    for (size_t i = 0; i < V_real; i += XENT_BLOCK) {
+        size_t n = V_real - i < XENT_BLOCK ? V_real - i : XENT_BLOCK;
+        sum += (double)sum_capped(z + i, n, cap, scale != 0);
+    }
     if (scale != 0) {
         scale_vec(z, (float)(scale / sum), z, V_real);
         z[target] -= (float)(scale * (1 - at * at));
