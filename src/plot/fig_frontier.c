@@ -114,7 +114,7 @@ const struct iso_figure_row iso_fig_frontier = {
     .name = "frontier",
     .title = "Compute-optimal frontier",
     .caption = "Left: loss at the compute-optimal size against the budget. Marks are the optima of "
-               "the parabolas, which know nothing of the law; black curves are the fitted law. "
+               "the parabolas, which know nothing of the law; the plain curves are the fitted law. "
                "Dashed red curves are the best fit with φ&nbsp;=&nbsp;1, under which the "
                "architectures all but coincide. Right: the gap of each <i>r</i> to "
                "<i>r</i>&nbsp;=&nbsp;1.",

@@ -10,7 +10,7 @@ const struct iso_ink iso_inks[ISO_N_INK] = {
     [ISO_INK_ACCENT] = {{192, 57, 30}, {255, 138, 101}},
     [ISO_INK_SECOND] = {{0, 108, 180}, {96, 182, 255}},
     [ISO_INK_GRID] = {{228, 231, 235}, {50, 56, 65}},
-    [ISO_INK_BAND] = {{246, 219, 211}, {84, 50, 42}},
+    [ISO_INK_BAND] = {{246, 219, 211}, {66, 44, 40}},
     [ISO_INK_PAPER] = {{255, 255, 255}, {20, 23, 28}},
 };
 
@@ -18,7 +18,7 @@ const struct iso_ink iso_inks[ISO_N_INK] = {
  * 3 at the pale end (light) and at the deep end (dark). */
 static const struct {
     double from, to;
-} hue = {305, 68}, light_ramp = {0.30, 0.655}, dark_ramp = {0.53, 0.93};
+} hue = {305, 68}, light_ramp = {0.30, 0.655}, dark_ramp = {0.53, 0.88};
 static const double ramp_chroma = 0.16;
 
 static double gamma_encode(double x)

@@ -121,6 +121,21 @@ enum iso_status iso_page_table(struct iso_page *page, const char *name, const ch
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* What the style sheet calls the inks. */
+static const struct {
+    const char *name;
+    enum iso_ink_name ink;
+} roles[] = {
+    {"text", ISO_INK_TEXT}, {"muted", ISO_INK_MUTED}, {"link", ISO_INK_SECOND},
+    {"line", ISO_INK_GRID}, {"page", ISO_INK_PAPER},
+};
+
+static void put_pieces(struct iso_str *out, const char *const *pieces)
+{
+    for (; *pieces; pieces++)
+        iso_str_puts(out, *pieces);
+}
+
 static void put_head(struct iso_str *out, const struct iso_page *page, const char *title)
 {
     iso_str_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -133,6 +148,11 @@ static void put_head(struct iso_str *out, const struct iso_page *page, const cha
     iso_str_puts(out, "</title>\n<style>\n:root{");
     iso_ink_css(out, iso_inks, ISO_N_INK, false);
     iso_ink_css(out, page->inks, page->n_ink, false);
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        iso_str_printf(out, "--%s:", roles[i].name);
+        iso_ink_css_use(out, iso_inks[roles[i].ink].light);
+        iso_str_putc(out, ';');
+    }
     iso_str_puts(out, "}\n@media screen{:root.dark{");
     iso_ink_css(out, iso_inks, ISO_N_INK, true);
     iso_ink_css(out, page->inks, page->n_ink, true);
@@ -140,7 +160,7 @@ static void put_head(struct iso_str *out, const struct iso_page *page, const cha
     iso_ink_css(out, iso_inks, ISO_N_INK, true);
     iso_ink_css(out, page->inks, page->n_ink, true);
     iso_str_puts(out, "}}\n");
-    iso_str_puts(out, iso_page_css);
+    put_pieces(out, iso_page_css);
     iso_str_puts(out, "</style>\n</head>\n<body>\n");
 }
 
@@ -204,7 +224,7 @@ enum iso_status iso_page_write(const struct iso_page_head *head, const struct is
         iso_str_puts(&out, "<main>\n");
         iso_str_append(&out, iso_str_text(&page.html), page.html.len);
         iso_str_puts(&out, "</main>\n<div id=\"tip\" role=\"status\"></div>\n<script>\n");
-        iso_str_puts(&out, iso_page_js);
+        put_pieces(&out, iso_page_js);
         iso_str_puts(&out, "</script>\n</body>\n</html>\n");
         iso_str_printf(&path, "%s/report.html", dir);
         st = iso_file_write(path.text, iso_str_text(&out), out.len, err);

@@ -48,6 +48,6 @@ enum iso_status iso_page_write(const struct iso_page_head *head, const struct is
                                size_t n, const char *dir, struct iso_err *err);
 
 /* The style sheet and the script (page_assets.c). */
-extern const char iso_page_css[], iso_page_js[];
+extern const char *const iso_page_css[], *const iso_page_js[]; /* pieces, ended by NULL */
 
 #endif

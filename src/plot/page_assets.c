@@ -1,12 +1,13 @@
 /* The style sheet and the script of the report's page.
  *
- * Colours come from the inks (page.c writes them as --iRRGGBB, named by their light value), so
- * page and drawings change theme together; print is always light. */
+ * Colours come from the inks: page.c defines --text, --page and so on by them, so page and
+ * drawings change theme together; print is always light. */
 #include "plot/page.h"
 
-const char iso_page_css[] =
-    ":root{--text:var(--i20242a);--muted:var(--i686f7a);--accent:var(--ic0391e);"
-    "--link:var(--i006cb4);--line:var(--ie4e7eb);--page:var(--iffffff);color-scheme:light dark}\n"
+/* In pieces, for a string of standard C may be too short for the whole. */
+const char *const iso_page_css[] = {
+    /* layout and text */
+    ":root{color-scheme:light dark}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0;background:var(--page);color:var(--text);"
     "font:16px/1.55 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",\"Noto Sans\","
@@ -33,7 +34,8 @@ const char iso_page_css[] =
     "nav li{break-inside:avoid;margin:2px 0}\n"
     "#theme{position:absolute;right:20px;top:30px;width:38px;height:38px;font-size:19px;"
     "line-height:1;border:1px solid var(--line);border-radius:19px;background:none;"
-    "color:inherit;cursor:pointer}\n"
+    "color:inherit;cursor:pointer}\n",
+    /* figures */
     "figure{margin:26px 0 34px}\n"
     ".drawing,.scroll{overflow-x:auto}\n"
     ".drawing svg{display:block;width:100%;min-width:620px;height:auto;color:var(--text);"
@@ -44,11 +46,12 @@ const char iso_page_css[] =
     "figcaption,.caption{font-size:.92rem;max-width:50em;margin:8px 0 0}\n"
     ".caption{margin:0 0 6px}\n"
     ".files a{font-size:.85em;margin-left:4px}\n"
-    ".missing{border:1px dashed var(--muted);padding:2px 14px;color:var(--muted)}\n"
+    ".missing{border:1px dashed var(--muted);padding:2px 14px;color:var(--muted)}\n",
+    /* tables */
     ".table{margin:24px 0 30px}\n"
     "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;"
     "border-top:1.5px solid var(--text);border-bottom:1.5px solid var(--text)}\n"
-    ".tall{max-height:27rem;overflow:auto}\n"
+    ".tall{max-height:27rem;overflow:auto;border-bottom:1px solid var(--text)}\n"
     ".m{white-space:nowrap}\n"
     ".tall thead th{position:sticky;top:0;background:var(--page);"
     "box-shadow:inset 0 -1px var(--text)}\n"
@@ -60,7 +63,8 @@ const char iso_page_css[] =
     "th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}\n"
     "th button::after{content:\"\\2195\";opacity:.35;margin-left:4px;font-size:.85em}\n"
     "th[aria-sort=ascending] button::after{content:\"\\2191\";opacity:1}\n"
-    "th[aria-sort=descending] button::after{content:\"\\2193\";opacity:1}\n"
+    "th[aria-sort=descending] button::after{content:\"\\2193\";opacity:1}\n",
+    /* lists, the hover box, narrow windows, print */
     "dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:5px 18px;margin:0}\n"
     "dt{color:var(--muted)}\ndd{margin:0;overflow-wrap:anywhere}\n"
     "#tip{position:fixed;left:0;top:0;display:none;pointer-events:none;white-space:pre;z-index:9;"
@@ -73,9 +77,12 @@ const char iso_page_css[] =
     "@media print{#theme,nav,.files{display:none}body{font-size:10pt}"
     "header,main{max-width:none;padding:0}.drawing,.scroll{overflow:visible;max-height:none}"
     ".drawing svg{min-width:0}figure,.table tr{break-inside:avoid}h2{break-after:avoid}"
-    "th button::after{content:none}.table table{font-size:8pt}}\n";
+    "th button::after{content:none}.table table{font-size:8pt}.caption{break-after:avoid}"
+    ".tall thead th{position:static;box-shadow:none}}\n",
+    NULL,
+};
 
-const char iso_page_js[] =
+const char *const iso_page_js[] = {
     "'use strict';\n"
     "(function () {\n"
     "  // Theme: the system's choice until the button is pressed.\n"
@@ -86,7 +93,8 @@ const char iso_page_js[] =
     "    root.classList.toggle('dark', !dark);\n"
     "    root.classList.toggle('light', dark);\n"
     "  });\n"
-    "\n"
+    "\n",
+    /* hover */
     "  // Hover: the nearest point within reach, so that small marks are easy to hit.\n"
     "  const tip = document.getElementById('tip'), reach = 16;\n"
     "  let shown = null;\n"
@@ -120,7 +128,8 @@ const char iso_page_js[] =
     "    svg.addEventListener('pointerleave', function () { show(null); });\n"
     "  });\n"
     "  addEventListener('scroll', function () { show(null); }, {passive: true});\n"
-    "\n"
+    "\n",
+    /* sorting */
     "  // Tables: a click on a heading sorts by it, a second click the other way round.\n"
     "  const units = {K: 1e3, M: 1e6, B: 1e9, T: 1e12};\n"
     "  function value(text) {\n"
@@ -153,4 +162,6 @@ const char iso_page_js[] =
     "      body.append(...rows);\n"
     "    });\n"
     "  });\n"
-    "})();\n";
+    "})();\n",
+    NULL,
+};

@@ -84,9 +84,9 @@ void iso_svg_clean(struct iso_str *out, const char *svg)
     iso_str_release(&b);
 }
 
-static void put_var(struct iso_str *out, unsigned r, unsigned g, unsigned b)
+void iso_ink_css_use(struct iso_str *out, struct iso_rgb light)
 {
-    iso_str_printf(out, "var(--i%02x%02x%02x)", r, g, b);
+    iso_str_printf(out, "var(--i%02x%02x%02x)", light.r, light.g, light.b);
 }
 
 /* rgb( 68,   1,  84) becomes var(--i440154); black, gnuplot's default, becomes the text ink. */
@@ -97,7 +97,8 @@ static void replace_colours(struct iso_str *out, const char *text)
         int len = 0;
         iso_str_append(out, text, (size_t)(hit - text));
         if (sscanf(hit, "rgb( %u , %u , %u )%n", &r, &g, &b, &len) == 3 && len > 0) {
-            put_var(out, r, g, b);
+            iso_ink_css_use(out,
+                            (struct iso_rgb){(unsigned char)r, (unsigned char)g, (unsigned char)b});
             text = hit + len;
         } else {
             iso_str_append(out, hit, 4);

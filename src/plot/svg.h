@@ -18,6 +18,8 @@ void iso_svg_inline(struct iso_str *out, const char *svg, const struct iso_figur
 /* CSS custom properties of every ink, for the light or the dark theme: "--i202428:#e2e6ec;".
  * The name is the ink's light value, which is how the drawing finds it. */
 void iso_ink_css(struct iso_str *out, const struct iso_ink *inks, size_t n, bool dark);
+/* The use of one: "var(--i202428)". */
+void iso_ink_css_use(struct iso_str *out, struct iso_rgb light);
 
 /* Text with the characters of HTML escaped, for content and quoted attributes. */
 void iso_html_put(struct iso_str *out, const char *text);
