@@ -190,6 +190,9 @@ expect() { # CODE TEXT ARGS...
 expect 2 "--out DIR" "$runs"
 expect 2 "no law \"jont\"; did you mean joint?" "$runs" --out "$dir/x" --law jont
 expect 2 "expected once, recurrent or none" "$runs" --out "$dir/x" --injection twice
+mkdir "$dir/study" && cp "$runs" "$dir/study/runs.csv"
+expect 2 "would overwrite its input" "$dir/study" --out "$dir/study/../study"
+cmp "$runs" "$dir/study/runs.csv" || fail "the input was overwritten"
 expect 1 "no-such.csv" "$dir/no-such.csv" --out "$dir/x"
 expect 1 "$dir/said: cannot make the directory" "$runs" --starts 30 --resamples 0 --out "$dir/said/x"
 echo "report: all checks passed"
