@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cmd/fit_args.h"
 #include "fit/study.h"
+#include "plot/report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ static const struct iso_opt options[] = {
     {"latex", 0, ISO_OPT_FLAG, offsetof(struct fit_args, latex), NULL,
      "print the tables as LaTeX (booktabs)", 0, 0},
     {"out", 'o', ISO_OPT_STRING, offsetof(struct fit_args, out), "DIR",
-     "also write fit.json, runs.csv and tables/*.tex there", 0, 0},
+     "also write fit.json, runs.csv, tables/*.tex and figures there", 0, 0},
     {0},
 };
 
@@ -139,6 +140,8 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
         iso_str_clear(&text);
         iso_table_release(&t);
     }
+    if (st == ISO_OK && !result->by_r)
+        st = iso_report_draw(&result->all.study[0], dir, err);
     iso_str_release(&text);
     iso_str_release(&tables);
     return st;

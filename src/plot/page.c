@@ -193,7 +193,7 @@ static enum iso_status build_sections(struct iso_page *page, const struct iso_se
     return st;
 }
 
-static enum iso_status make_directories(const char *dir, struct iso_err *err)
+enum iso_status iso_page_directories(const char *dir, struct iso_err *err)
 {
     static const char *const names[] = {"figures", "tables"};
     enum iso_status st = ISO_OK;
@@ -206,12 +206,19 @@ static enum iso_status make_directories(const char *dir, struct iso_err *err)
     return st;
 }
 
+void iso_page_release(struct iso_page *page)
+{
+    iso_str_release(&page->html);
+    free(page->inks);
+    *page = (struct iso_page){0};
+}
+
 enum iso_status iso_page_write(const struct iso_page_head *head, const struct iso_section *sections,
                                size_t n, const char *dir, struct iso_err *err)
 {
     struct iso_page page = {.dir = dir};
     struct iso_str out = {0}, path = {0};
-    enum iso_status st = make_directories(dir, err);
+    enum iso_status st = iso_page_directories(dir, err);
     if (st == ISO_OK)
         st = build_sections(&page, sections, n, err);
     if (st == ISO_OK) {
@@ -229,9 +236,8 @@ enum iso_status iso_page_write(const struct iso_page_head *head, const struct is
         iso_str_printf(&path, "%s/report.html", dir);
         st = iso_file_write(path.text, iso_str_text(&out), out.len, err);
     }
-    iso_str_release(&page.html);
+    iso_page_release(&page);
     iso_str_release(&out);
     iso_str_release(&path);
-    free(page.inks);
     return st;
 }

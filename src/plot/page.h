@@ -38,6 +38,10 @@ enum iso_status iso_page_figure(struct iso_page *page, const struct iso_figure_r
 enum iso_status iso_page_table(struct iso_page *page, const char *name, const char *title,
                                const struct iso_table *t, struct iso_err *err);
 
+/* Makes DIR/figures and DIR/tables. */
+enum iso_status iso_page_directories(const char *dir, struct iso_err *err);
+void iso_page_release(struct iso_page *page);
+
 struct iso_page_head {
     const char *title;
     const char *headline; /* HTML, above the contents */

@@ -214,6 +214,18 @@ static enum iso_status write_data(const struct iso_report *report, const char *d
     return st;
 }
 
+enum iso_status iso_report_draw(const struct iso_study *study, const char *dir, struct iso_err *err)
+{
+    struct iso_report report = {.study = study};
+    struct iso_page page = {.dir = dir}; /* its text is not needed */
+    enum iso_status st = iso_page_directories(dir, err);
+    for (size_t i = 0; i < N_ROWS && st == ISO_OK; i++)
+        if (rows[i].figures)
+            st = put_figures(&page, &report, rows[i].figures, err);
+    iso_page_release(&page);
+    return st;
+}
+
 enum iso_status iso_report_write(const struct iso_report *report, const char *dir,
                                  struct iso_err *err)
 {

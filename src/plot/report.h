@@ -30,6 +30,11 @@ struct iso_report {
 enum iso_status iso_report_write(const struct iso_report *report, const char *dir,
                                  struct iso_err *err);
 
+/* Only the figures of a study, as SVG and PDF in DIR/figures; those that its runs do not allow
+ * are left out, and without gnuplot there is a warning and none. */
+enum iso_status iso_report_draw(const struct iso_study *study, const char *dir,
+                                struct iso_err *err);
+
 /* Parts of it (report_text.c): the headline as HTML, the verdict as plain text. */
 void iso_report_headline(struct iso_str *out, const struct iso_report *report);
 void iso_report_verdict(struct iso_str *out, const struct iso_study *study);
