@@ -40,6 +40,7 @@ struct iso_packed {
 
 struct iso_kern {
     const char *name; /* "ref", "avx2", ... */
+    bool bf16;        /* gemm rounds its operands to bf16 */
 
     /* --- vectors of n floats --- */
     void (*copy)(float *y, const float *x, size_t n);

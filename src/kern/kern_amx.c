@@ -14,6 +14,7 @@
 #define ISO_VEC_PACK_BYTES pack_bytes_amx
 #define ISO_VEC_PACK       pack_amx
 #define ISO_VEC_GEMM       gemm_amx
+#define ISO_VEC_BF16       true
 #if !defined(ISO_VEC_TABLE)
 #define ISO_VEC_TABLE iso_kern_amx
 #define ISO_VEC_NAME  "amx"

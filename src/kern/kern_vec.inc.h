@@ -19,8 +19,13 @@
 #define ISO_VEC_GEMM       gemm_vec
 #endif
 
+#ifndef ISO_VEC_BF16
+#define ISO_VEC_BF16 false
+#endif
+
 const struct iso_kern ISO_VEC_TABLE = {
     .name = ISO_VEC_NAME,
+    .bf16 = ISO_VEC_BF16,
     .copy = copy_vec,
     .fill = fill_vec,
     .add = add_vec,

@@ -6,7 +6,14 @@
  *
  * The polynomials are those of Polar Express (Amsel et al., 2025).  A is taken on the smaller
  * side: XᵀX, and X(bA + cA²), when the matrix is taller than wide.  A and A² are symmetric, so
- * only tiles on and above the diagonal are multiplied; the rest is mirrored. */
+ * only tiles on and above the diagonal are multiplied; the rest is mirrored.
+ *
+ * On long matrices (4d x d) most of the work is in the long products, and after the first step
+ * they can be avoided: with G = X Xᵀ and Q = aI + bG + cG² a step is X ← QX, G ← QGQ, so P, the
+ * product of the Qs, is collected in n x n and applied once.  Everything commutes and is
+ * symmetric.  Why not from the first step on: in fp32 G knows singular values down to about 3e-4
+ * of the largest, and the first step lifts the small ones by 8.  Not with bf16 products, whose G
+ * would be noise there. */
 #include "optim/optim.h"
 
 #include "base/mem.h"
@@ -18,7 +25,8 @@
 #define SAFETY   1.02
 #define TINY     1e-6
 
-static const double polar[5][3] = {
+enum { STEPS = 5 };
+static const double polar[STEPS][3] = {
     {8.156554524902461, -22.48329292557795, 15.878769915207462},
     {4.042929935166739, -2.808917465908714, 0.5000178451051316},
     {3.8916678022926607, -2.772484153217685, 0.5060648178503393},
@@ -34,6 +42,8 @@ void iso_polar_init(struct iso_polar *p, const struct iso_kern *kern, size_t flo
     p->y = iso_alloc_aligned(floats, sizeof(float));
     p->a = iso_alloc_aligned(side * side, sizeof(float));
     p->b = iso_alloc_aligned(side * side, sizeof(float));
+    p->c = iso_alloc_aligned(side * side, sizeof(float));
+    p->e = iso_alloc_aligned(side * side, sizeof(float));
     size_t tall = kern->pack_bytes(longest, side), wide = kern->pack_bytes(side, longest);
     p->packed = iso_alloc_aligned(tall > wide ? tall : wide, 1);
     p->ws.size = iso_kern_ws_bytes(1, 2, longest);
@@ -46,6 +56,8 @@ void iso_polar_release(struct iso_polar *p)
     free(p->y);
     free(p->a);
     free(p->b);
+    free(p->c);
+    free(p->e);
     free(p->packed);
     free(p->ws.bytes);
     *p = (struct iso_polar){0};
@@ -76,34 +88,85 @@ static void symmetric_product(struct iso_polar *p, float *c, struct view left, s
     }
 }
 
-/* y = P x (wide) or x P (tall), added to what y holds; P is [n, n]. */
-static void apply(struct iso_polar *p, const float *P, size_t rows, size_t cols, bool wide)
+static void swap(float **x, float **y)
 {
+    float *old = *x;
+    *x = *y;
+    *y = old;
+}
+
+/* x ← beta y + P x (wide), or beta y + x P (tall); P is [n, n]. */
+static void apply(struct iso_polar *p, const float *P, size_t rows, size_t cols, float beta)
+{
+    bool wide = rows <= cols;
     size_t n = wide ? rows : cols;
     struct iso_packed b = {p->packed, n, cols};
     p->kern->pack(&b, wide ? p->x : P, cols, false);
-    p->kern->gemm(p->y, cols, wide ? P : p->x, n, false, &b, rows, 1, &p->ws);
+    p->kern->gemm(p->y, cols, wide ? P : p->x, n, false, &b, rows, beta, &p->ws);
+    swap(&p->x, &p->y);
+}
+
+/* a = X Xᵀ, or XᵀX of a tall matrix. */
+static void gram(struct iso_polar *p, size_t rows, size_t cols)
+{
+    bool wide = rows <= cols;
+    struct view x = {p->x, cols, !wide}, xt = {p->x, cols, wide};
+    symmetric_product(p, p->a, x, xt, wide ? rows : cols, wide ? cols : rows);
+}
+
+/* b = k₁ a + k₂ a². */
+static void polynomial(struct iso_polar *p, const double k[3], size_t n)
+{
+    struct view a = {p->a, n, false};
+    symmetric_product(p, p->b, a, a, n, n);
+    p->kern->scale(p->b, (float)k[2], p->b, n * n);
+    p->kern->axpy(p->b, (float)k[1], p->a, n * n);
+}
+
+/* One step on X itself. */
+static void long_step(struct iso_polar *p, const double k[3], size_t rows, size_t cols)
+{
+    gram(p, rows, cols);
+    polynomial(p, k, rows <= cols ? rows : cols);
+    p->kern->scale(p->y, (float)k[0], p->x, rows * cols);
+    apply(p, p->b, rows, cols, 1);
+}
+
+/* Steps first..4 by way of G in a, Q in b and P in e. */
+static void short_steps(struct iso_polar *p, int first, size_t rows, size_t cols)
+{
+    size_t n = rows <= cols ? rows : cols;
+    gram(p, rows, cols);
+    for (int s = first; s < STEPS; s++) {
+        polynomial(p, polar[s], n);
+        for (size_t i = 0; i < n; i++)
+            p->b[i * n + i] += (float)polar[s][0];
+        struct view q = {p->b, n, false}, c = {p->c, n, false};
+        if (s + 1 < STEPS) {
+            symmetric_product(p, p->c, q, (struct view){p->a, n, false}, n, n);
+            symmetric_product(p, p->a, c, q, n, n);
+        }
+        if (s == first) {
+            swap(&p->e, &p->b);
+        } else {
+            symmetric_product(p, p->c, q, (struct view){p->e, n, false}, n, n);
+            swap(&p->e, &p->c);
+        }
+    }
+    apply(p, p->e, rows, cols, 0);
 }
 
 void iso_polar_express(struct iso_polar *p, size_t rows, size_t cols)
 {
     const struct iso_kern *k = p->kern;
-    bool wide = rows <= cols;
-    size_t size = rows * cols, n = wide ? rows : cols, K = wide ? cols : rows;
-    double norm = sqrt(k->dot(p->x, p->x, size));
-    k->scale(p->x, (float)(1 / (SAFETY * norm + TINY)), p->x, size);
-    for (int s = 0; s < 5; s++) {
-        struct view x = {p->x, cols, !wide}, xt = {p->x, cols, wide}, a = {p->a, n, false};
-        symmetric_product(p, p->a, x, xt, n, K);
-        symmetric_product(p, p->b, a, a, n, n);
-        k->scale(p->b, (float)polar[s][2], p->b, n * n);
-        k->axpy(p->b, (float)polar[s][1], p->a, n * n);
-        k->scale(p->y, (float)polar[s][0], p->x, size);
-        apply(p, p->b, rows, cols, wide);
-        float *swap = p->x;
-        p->x = p->y;
-        p->y = swap;
-    }
+    size_t n = rows * cols, ratio = rows <= cols ? cols / rows : rows / cols;
+    double norm = sqrt(k->dot(p->x, p->x, n));
+    k->scale(p->x, (float)(1 / (SAFETY * norm + TINY)), p->x, n);
+    int direct = ratio >= 3 && !k->bf16 ? 1 : STEPS;
+    for (int s = 0; s < direct; s++)
+        long_step(p, polar[s], rows, cols);
+    if (direct < STEPS)
+        short_steps(p, direct, rows, cols);
 }
 
 void iso_muonh(struct iso_polar *p, float *w, float *m, const float *g, size_t rows, size_t cols,

@@ -89,7 +89,7 @@ size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, 
 {
     struct largest l = largest_matrix(p);
     size_t moments = (2 * p->floats - p->matrix_floats) * sizeof(float);
-    size_t scratch = 2 * (l.floats + l.side * l.side) * sizeof(float) +
+    size_t scratch = (2 * l.floats + 4 * l.side * l.side) * sizeof(float) +
                      kern->pack_bytes(l.longest, l.side) + iso_kern_ws_bytes(1, 2, l.longest);
     return moments + (size_t)workers * scratch;
 }

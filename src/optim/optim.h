@@ -22,8 +22,8 @@ double iso_schedule(int64_t t, int64_t steps);
 struct iso_polar {
     const struct iso_kern *kern;
     struct iso_ws ws;
-    float *x, *y; /* a matrix each */
-    float *a, *b; /* [n, n] each, n the smaller side */
+    float *x, *y;         /* a matrix each */
+    float *a, *b, *c, *e; /* [n, n] each, n the smaller side */
     void *packed;
 };
 
