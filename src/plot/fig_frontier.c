@@ -98,6 +98,9 @@ static const char *build(struct iso_figure *f, const void *data)
         iso_axis_set(&f->panel[i].x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
                      ISO_TICK_POWER);
     build_losses(&f->panel[0], study, &k);
+    if (!gaps)
+        f->caption = "Loss at the compute-optimal size against the budget. Marks are the optima of "
+                     "the parabolas, which know nothing of the law; the curve is the fitted law.";
     if (gaps)
         build_gaps(&f->panel[1], study, &k);
     iso_fig_legend_curves(f, &k, &study->derived);

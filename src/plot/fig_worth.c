@@ -140,6 +140,10 @@ static const char *build(struct iso_figure *f, const void *data)
     iso_figure_init(
         f, (struct iso_grid){.rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
+    if (!sizes)
+        f->caption = "Unique blocks that one block looped <i>r</i> times is worth, with the "
+                     "95&nbsp;% interval of φ, between nothing (φ&nbsp;=&nbsp;0) and as much as "
+                     "<i>r</i> blocks (φ&nbsp;=&nbsp;1).";
     if (sizes)
         build_sizes(&f->panel[0], study, &k);
     build_blocks(&f->panel[sizes ? 1 : 0], study, &k);

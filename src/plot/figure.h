@@ -122,6 +122,7 @@ struct iso_figure {
     struct iso_grid grid;
     struct iso_panel *panel; /* [rows * cols], row by row */
     struct iso_legend *legend;
+    const char *caption;  /* HTML; NULL for the usual one of its row */
     double width, height; /* in pixels, known after iso_figure_finish */
 };
 

@@ -123,6 +123,16 @@ static enum iso_status draw(struct iso_str *bytes, const struct iso_figure *f,
     return st;
 }
 
+/* Sets the time of writing to a fixed one of the same length: the same figure gives the same
+ * bytes. */
+static void fix_date(struct iso_str *pdf)
+{
+    static const char key[] = "/CreationDate (D:", epoch[] = "19700101000000";
+    char *at = pdf->len ? memmem(pdf->text, pdf->len, key, sizeof key - 1) : NULL;
+    if (at && at + sizeof key - 1 + sizeof epoch <= pdf->text + pdf->len)
+        memcpy(at + sizeof key - 1, epoch, sizeof epoch - 1);
+}
+
 enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f, const char *dir,
                                 const char *name, struct iso_err *err)
 {
@@ -138,6 +148,7 @@ enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f,
     iso_str_printf(&path, "%s/%s.pdf", dir, name);
     if (st == ISO_OK)
         st = draw(&pdf, f, ISO_DRAWING_PDF, path.text, err);
+    fix_date(&pdf);
     if (st == ISO_OK)
         st = iso_file_write(path.text, iso_str_text(&pdf), pdf.len, err);
     iso_str_release(&path);

@@ -56,7 +56,8 @@ static void put_figure(struct iso_page *page, const struct iso_figure_row *row,
                   "</div><figcaption><b>Figure %zu. %s.</b> %s <span class=\"files\">"
                   "<a href=\"figures/%s.svg\">SVG</a> <a href=\"figures/%s.pdf\">PDF</a></span>"
                   "</figcaption></figure>\n",
-                  ++page->n_figures, row->title, row->caption, row->name, row->name);
+                  ++page->n_figures, row->title, f->caption ? f->caption : row->caption, row->name,
+                  row->name);
 }
 
 enum iso_status iso_page_figure(struct iso_page *page, const struct iso_figure_row *row,
