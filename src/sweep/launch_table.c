@@ -5,6 +5,7 @@
 
 const struct iso_launcher *const iso_launchers[] = {
     &iso_launcher_local,
+    &iso_launcher_slurm,
     NULL,
 };
 

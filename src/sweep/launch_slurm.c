@@ -1,0 +1,420 @@
+/* Runs as a Slurm job array, one task per run.
+ *
+ * Each start writes STUDY/slurm/N.runs (task i is the run on line i) and STUDY/slurm/N.sh, hands
+ * them to sbatch and keeps the job's number in N.job.  What is under way is asked of squeue, which
+ * also knows tasks that ended a short while ago; sacct is asked about tasks that squeue has
+ * forgotten, and where there is no accounting a forgotten task is simply over.  Whether a run is
+ * done is read from its folder in any case.
+ *
+ * 1. Tasks go on without the scheduler; a new scheduler finds them again by the .job files.
+ * 2. A task holds its folder's `.running` lock, so a task that was requeued or submitted twice
+ *    does no harm.
+ * 3. Two minutes before its time limit a task gets SIGUSR1, saves, and asks to be requeued; it
+ *    resumes from its checkpoint.  SIGTERM, which scancel sends too, saves and stays away: with it
+ *    for both, a cancelled array would come back. */
+#include "base/file.h"
+#include "sweep/launch.h"
+#include "sweep/spawn.h"
+#include "sweep/sweep.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A task that was submitted and has not been seen to end. */
+struct task {
+    char id[64];
+    char name[48]; /* "JOB_TASK", as squeue writes it */
+    char job[24];
+};
+
+struct slurm {
+    struct task *task;
+    size_t n, room;
+    double last_poll;
+};
+
+/* --- running Slurm's programs --- */
+
+static enum iso_status need(int code, const char *program, const struct iso_str *out,
+                            struct iso_err *err)
+{
+    if (code == 0)
+        return ISO_OK;
+    if (code == 127)
+        return iso_fail(err, ISO_MISSING,
+                        "cannot run %s; is Slurm installed here and its programs in PATH?",
+                        program);
+    return iso_fail(err, ISO_IO, "%s failed with exit %d: %.500s", program, code,
+                    iso_str_text(out));
+}
+
+static enum iso_status slurm_open(struct iso_launch *l, struct iso_err *err)
+{
+    l->state = ISO_NEW(struct slurm);
+    struct iso_str out = {0}, dir = {0};
+    int code;
+    enum iso_status st =
+        iso_spawn(&code, &out, (const char *const[]){"squeue", "--version", NULL}, err);
+    if (st == ISO_OK)
+        st = need(code, "squeue", &out, err);
+    iso_str_printf(&dir, "%s/slurm", l->o.study);
+    if (st == ISO_OK)
+        st = iso_dir_make(dir.text, err);
+    iso_str_release(&dir);
+    iso_str_release(&out);
+    return st;
+}
+
+/* --- what the queue says --- */
+
+/* States in which a task will run, runs, or runs again. */
+static bool is_alive(const char *state)
+{
+    static const char *const alive[] = {"PENDING",       "RUNNING",      "SUSPENDED", "CONFIGURING",
+                                        "COMPLETING",    "STAGE_OUT",    "SIGNALING", "REQUEUED",
+                                        "REQUEUE_FED",   "REQUEUE_HOLD", "RESIZING",  "STOPPED",
+                                        "RESV_DEL_HOLD", "SPECIAL_EXIT"};
+    for (size_t i = 0; i < sizeof alive / sizeof *alive; i++)
+        if (iso_str_eq(state, alive[i]))
+            return true;
+    return false;
+}
+
+/* The state of a task in lines of "JOB_TASK|STATE", as a word; false when it is not there. */
+static bool find_state(char state[32], const char *lines, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = lines; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+        if (strncmp(at, name, len) != 0 || at[len] != '|')
+            continue;
+        size_t n = 0;
+        for (const char *p = at + len + 1; n < 31 && (isupper((unsigned char)*p) || *p == '_'); p++)
+            state[n++] = *p; /* stops at "CANCELLED by 1000" */
+        state[n] = '\0';
+        return true;
+    }
+    return false;
+}
+
+/* Distinct job numbers of the tasks, joined by commas. */
+static void list_jobs(struct iso_str *out, const struct slurm *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= iso_str_eq(s->task[k].job, s->task[i].job);
+        if (!seen)
+            iso_str_printf(out, "%s%s", out->len ? "," : "", s->task[i].job);
+    }
+}
+
+/* What squeue and sacct know about the tasks: lines of "JOB_TASK|STATE".  A job that squeue has
+ * forgotten makes it fail, so each is asked alone; a queue that does not answer is an error. */
+static enum iso_status ask_queue(struct iso_str *lines, const struct slurm *s, struct iso_err *err)
+{
+    struct iso_str jobs = {0}, out = {0};
+    char *at, *save = NULL;
+    int code;
+    enum iso_status st = ISO_OK;
+    list_jobs(&jobs, s);
+    for (at = jobs.len ? strtok_r(jobs.text, ",", &save) : NULL; st == ISO_OK && at;
+         at = strtok_r(NULL, ",", &save)) {
+        st = iso_spawn(
+            &code, &out,
+            (const char *const[]){"squeue", "-h", "-r", "-t", "all", "-j", at, "-o", "%i|%T", NULL},
+            err);
+        if (st == ISO_OK && code == 0)
+            iso_str_puts(lines, iso_str_text(&out));
+        else if (st == ISO_OK && !strstr(iso_str_text(&out), "Invalid job id"))
+            st = need(code, "squeue", &out, err);
+        if (st != ISO_OK)
+            break;
+        st = iso_spawn(
+            &code, &out,
+            (const char *const[]){"sacct", "-n", "-P", "-X", "-j", at, "-o", "JobID,State", NULL},
+            err);
+        if (st == ISO_OK && code == 0) /* without accounting it fails, and that is fine */
+            iso_str_puts(lines, iso_str_text(&out));
+    }
+    iso_str_release(&jobs);
+    iso_str_release(&out);
+    return st;
+}
+
+/* --- tasks of earlier schedulers --- */
+
+static void add_task(struct slurm *s, const char *id, const char *job, size_t index)
+{
+    struct task *t = ISO_PUSH(s->task, s->n, s->room);
+    snprintf(t->id, sizeof t->id, "%s", id);
+    snprintf(t->job, sizeof t->job, "%s", job);
+    snprintf(t->name, sizeof t->name, "%s_%zu", t->job, index);
+}
+
+/* Every task of one submission. */
+static void read_submission(struct slurm *s, const char *dir, const char *job_file)
+{
+    struct iso_str path = {0}, job = {0}, runs = {0};
+    iso_str_printf(&path, "%s/%s", dir, job_file);
+    if (iso_file_read(&job, path.text, NULL) == ISO_OK && job.len) {
+        job.text[strcspn(job.text, "\n")] = '\0';
+        path.len -= strlen(".job");
+        path.text[path.len] = '\0';
+        iso_str_puts(&path, ".runs");
+        size_t index = 0;
+        char *save = NULL;
+        if (iso_file_read(&runs, path.text, NULL) == ISO_OK && runs.len)
+            for (char *id = strtok_r(runs.text, "\n", &save); id; id = strtok_r(NULL, "\n", &save))
+                add_task(s, id, job.text, ++index);
+    }
+    iso_str_release(&path);
+    iso_str_release(&job);
+    iso_str_release(&runs);
+}
+
+static enum iso_status slurm_adopt(struct iso_launch *l, bool *running,
+                                   const struct iso_run_record *runs, size_t n, struct iso_err *err)
+{
+    struct slurm *s = l->state;
+    struct iso_str dir = {0}, lines = {0};
+    char **names, state[32];
+    size_t n_names;
+    iso_str_printf(&dir, "%s/slurm", l->o.study);
+    enum iso_status st = iso_dir_list(&names, &n_names, dir.text, err);
+    for (size_t i = 0; st == ISO_OK && i < n_names; i++)
+        if (iso_str_ends(names[i], ".job"))
+            read_submission(s, dir.text, names[i]);
+    iso_dir_list_free(names, n_names);
+    if (st == ISO_OK)
+        st = ask_queue(&lines, s, err);
+    size_t kept = 0;
+    for (size_t i = 0; st == ISO_OK && i < s->n; i++) {
+        if (!find_state(state, iso_str_text(&lines), s->task[i].name) || !is_alive(state))
+            continue;
+        for (size_t k = 0; k < n; k++)
+            if (iso_str_eq(runs[k].id, s->task[i].id))
+                running[k] = true;
+        s->task[kept++] = s->task[i];
+    }
+    s->n = st == ISO_OK ? kept : 0;
+    iso_str_release(&dir);
+    iso_str_release(&lines);
+    return st;
+}
+
+/* --- submitting --- */
+
+/* In single quotes for the shell. */
+static void put_quoted(struct iso_str *out, const char *text)
+{
+    iso_str_putc(out, '\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            iso_str_puts(out, "'\\''");
+        else
+            iso_str_putc(out, *text);
+    iso_str_putc(out, '\'');
+}
+
+static void write_script(struct iso_str *out, const struct iso_launch_options *o, const char *base)
+{
+    struct iso_arena arena = {0};
+    iso_str_puts(out, "#!/bin/bash\n# One run per task: task i trains the run on line i.\nruns=");
+    put_quoted(out, base);
+    iso_str_puts(out, ".runs\nstudy=");
+    put_quoted(out, o->study);
+    iso_str_puts(out, "\nrun=$(sed -n \"${SLURM_ARRAY_TASK_ID}p\" \"$runs\")\n"
+                      "out=\"$study/runs/$run\"\n"
+                      "exec >> \"$out/train.log\" 2>&1\n"
+                      "[ -e \"$out/result.json\" ] && exit 0\n"
+                      "# Whoever trains a run holds this lock; a requeued task waits for its\n"
+                      "# predecessor to be gone.\n"
+                      "exec 9> \"$out/.running\"\n"
+                      "flock -w 300 9 || { echo \"isodepth: $run is in use\"; exit 1; }\n"
+                      "again=0\n"
+                      "trap 'kill -TERM $child 2>/dev/null' TERM\n"
+                      "trap 'again=1; kill -TERM $child 2>/dev/null' USR1\n");
+    const char **argv = iso_launch_argv(&arena, o, "RUN");
+    for (size_t i = 0; argv[i]; i++) {
+        if (iso_str_eq(argv[i], "RUN"))
+            iso_str_puts(out, "\"$run\"");
+        else if (i > 0 && iso_str_eq(argv[i - 1], "--out"))
+            iso_str_puts(out, "\"$out\"");
+        else
+            put_quoted(out, argv[i]);
+        iso_str_putc(out, ' ');
+    }
+    iso_str_puts(out, "&\nchild=$!\n"
+                      "# A signal ends wait early; the trainer's own end is what counts.\n"
+                      "wait $child; code=$?\n"
+                      "while kill -0 $child 2>/dev/null; do wait $child; code=$?; done\n"
+                      "# The time is up, not the work: back into the queue.\n"
+                      "if [ $code = 3 ] && [ $again = 1 ]; then\n"
+                      "    exec 9>&-\n"
+                      "    scontrol requeue \"$SLURM_JOB_ID\" && sleep 60\n"
+                      "fi\n"
+                      "exit $code\n");
+    iso_arena_release(&arena);
+}
+
+/* The first N for which N.sh does not exist yet. */
+static void next_base(struct iso_str *out, const char *study)
+{
+    struct iso_str script = {0};
+    for (int i = 1;; i++) {
+        iso_str_clear(out);
+        iso_str_clear(&script);
+        iso_str_printf(out, "%s/slurm/%d", study, i);
+        iso_str_printf(&script, "%s.sh", out->text);
+        if (!iso_file_exists(script.text))
+            break;
+    }
+    iso_str_release(&script);
+}
+
+static enum iso_status write_beside(const char *base, const char *ending,
+                                    const struct iso_str *text, struct iso_err *err)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s%s", base, ending);
+    enum iso_status st = iso_file_write(path.text, iso_str_text(text), text->len, err);
+    iso_str_release(&path);
+    return st;
+}
+
+static enum iso_status call_sbatch(struct iso_str *job, const struct iso_launch_options *o,
+                                   const char *base, size_t n, struct iso_err *err)
+{
+    struct iso_arena a = {0};
+    const char **argv = ISO_ARENA_NEW_N(&a, const char *, 16 + o->n_flags);
+    size_t k = 0;
+    int code;
+    argv[k++] = "sbatch";
+    argv[k++] = "--parsable";
+    argv[k++] = iso_arena_printf(&a, "--array=1-%zu", n);
+    argv[k++] = "--job-name=isodepth";
+    argv[k++] = iso_arena_printf(&a, "--output=%s.log", base);
+    argv[k++] = "--open-mode=append";
+    argv[k++] = "--requeue";
+    argv[k++] = "--signal=B:USR1@120";
+    argv[k++] = iso_arena_printf(&a, "--cpus-per-task=%d", o->threads);
+    argv[k++] = iso_arena_printf(&a, "--mem=%.0fM", o->bytes / 1048576 + 256);
+    if (o->partition)
+        argv[k++] = iso_arena_printf(&a, "--partition=%s", o->partition);
+    if (o->time_limit)
+        argv[k++] = iso_arena_printf(&a, "--time=%s", o->time_limit);
+    for (size_t i = 0; i < o->n_flags; i++)
+        argv[k++] = o->flags[i]; /* the user's come last and win */
+    argv[k++] = iso_arena_printf(&a, "%s.sh", base);
+    enum iso_status st = iso_spawn(&code, job, argv, err);
+    if (st == ISO_OK)
+        st = need(code, "sbatch", job, err);
+    if (st == ISO_OK && job->len)
+        job->text[strcspn(job->text, ";\n")] = '\0'; /* "123;cluster" */
+    iso_arena_release(&a);
+    return st;
+}
+
+static enum iso_status slurm_start(struct iso_launch *l, bool *started,
+                                   const struct iso_run_record *const *runs, size_t n,
+                                   struct iso_err *err)
+{
+    struct slurm *s = l->state;
+    struct iso_str base = {0}, list = {0}, script = {0}, job = {0};
+    next_base(&base, l->o.study);
+    for (size_t i = 0; i < n; i++)
+        iso_str_printf(&list, "%s\n", runs[i]->id);
+    write_script(&script, &l->o, base.text);
+    enum iso_status st = write_beside(base.text, ".runs", &list, err);
+    if (st == ISO_OK)
+        st = write_beside(base.text, ".sh", &script, err);
+    if (st == ISO_OK)
+        st = call_sbatch(&job, &l->o, base.text, n, err);
+    if (st == ISO_OK) {
+        job.len = strlen(iso_str_text(&job));
+        st = write_beside(base.text, ".job", &job, err);
+    }
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        add_task(s, runs[i]->id, job.text, i + 1);
+        started[i] = true;
+    }
+    iso_str_release(&base);
+    iso_str_release(&list);
+    iso_str_release(&script);
+    iso_str_release(&job);
+    return st;
+}
+
+/* --- watching --- */
+
+static void end_task(struct iso_launch *l, const struct task *t, const char *state)
+{
+    struct iso_ended *e = iso_launch_ended(l, t->id, iso_str_eq(state, "COMPLETED") ? 0 : -1);
+    e->cancelled = iso_str_eq(state, "CANCELLED");
+    if (e->code != 0)
+        snprintf(e->message, sizeof e->message, "Slurm task %s: %s; see its train.log", t->name,
+                 *state ? state : "left the queue without a result");
+}
+
+static enum iso_status slurm_poll(struct iso_launch *l, struct iso_err *err)
+{
+    struct slurm *s = l->state;
+    struct iso_str lines = {0};
+    double now = iso_time_now();
+    if (s->n == 0 || now - s->last_poll < l->o.poll_seconds)
+        return ISO_OK;
+    s->last_poll = now;
+    enum iso_status st = ask_queue(&lines, s, err);
+    size_t kept = 0;
+    for (size_t i = 0; st == ISO_OK && i < s->n; i++) {
+        char state[32] = "";
+        if (find_state(state, iso_str_text(&lines), s->task[i].name) && is_alive(state))
+            s->task[kept++] = s->task[i];
+        else
+            end_task(l, &s->task[i], state);
+    }
+    if (st == ISO_OK)
+        s->n = kept;
+    iso_str_release(&lines);
+    return st;
+}
+
+static void slurm_stop(struct iso_launch *l, bool now)
+{
+    (void)l, (void)now; /* the tasks go on; the farewell tells how to end them */
+}
+
+static void slurm_farewell(struct iso_launch *l, struct iso_str *out)
+{
+    struct iso_str jobs = {0};
+    list_jobs(&jobs, l->state);
+    if (jobs.len)
+        iso_str_printf(out, ". Its tasks stay in the queue and go on; to end them: scancel %s",
+                       jobs.text);
+    iso_str_release(&jobs);
+}
+
+static void slurm_close(struct iso_launch *l)
+{
+    struct slurm *s = l->state;
+    if (s)
+        free(s->task);
+    free(s);
+    l->state = NULL;
+}
+
+const struct iso_launcher iso_launcher_slurm = {
+    .name = "slurm",
+    .help = "a job array of a Slurm cluster, one task per run",
+    .queues = true,
+    .open = slurm_open,
+    .adopt = slurm_adopt,
+    .start = slurm_start,
+    .poll = slurm_poll,
+    .stop = slurm_stop,
+    .farewell = slurm_farewell,
+    .close = slurm_close,
+};

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# A study on a real Slurm: munged, slurmctld and two slurmd on the loopback, as root.  The array
+# gives the same results as the local launcher; a killed task, a cancelled array, a time-limit
+# signal and a scheduler that leaves are all survived.
+set -u
+skip() { echo "$*"; exit 77; }
+[ "$(id -u)" = 0 ] || skip "needs root to start Slurm's daemons"
+for program in munged slurmctld slurmd sbatch squeue scontrol flock; do
+    command -v $program >/dev/null || skip "no $program: apt-get install slurm-wlm munge"
+done
+tmp=$(mktemp -d)
+daemons=()
+cleanup() {
+    if [ -e "$tmp/slurm.conf" ]; then # the tasks end before the daemons that look after them
+        timeout 10 scancel -u root >/dev/null 2>&1
+        for _ in $(seq 40); do [ -z "$(timeout 5 squeue -h 2>/dev/null)" ] && break; sleep 0.2; done
+    fi
+    for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null; done
+    sleep 0.5
+    for pid in "${daemons[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$tmp"
+}
+trap cleanup EXIT
+iso=$(realpath "$B/isodepth")
+here=$(dirname "$0")
+# shellcheck source=/dev/null
+. "$here/sweep_lib.bash"
+export ISO_TRAIN_PROGRAM SLURM_CONF=$tmp/slurm.conf
+ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
+export STANDIN_STEPS=30 STANDIN_SLEEP=0.01
+
+# --- the cluster ---
+mkdir "$tmp/munge" "$tmp/state"
+chmod 755 "$tmp"
+head -c 1024 /dev/urandom > "$tmp/munge/key"
+chmod 400 "$tmp/munge/key"
+munged --foreground --force --key-file="$tmp/munge/key" --socket="$tmp/munge/socket" \
+    --pid-file="$tmp/munge/pid" --log-file="$tmp/munge/log" --seed-file="$tmp/munge/seed" \
+    >/dev/null 2>&1 &
+daemons+=($!)
+port=$((20000 + $$ % 20000))
+cat > "$tmp/slurm.conf" <<END
+ClusterName=loopback
+SlurmctldHost=$(hostname -s)(127.0.0.1)
+SlurmctldPort=$port
+AuthType=auth/munge
+AuthInfo=socket=$tmp/munge/socket,cred_expire=5
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=$tmp/state
+SlurmdSpoolDir=$tmp/spool.%n
+SlurmctldPidFile=$tmp/slurmctld.pid
+SlurmdPidFile=$tmp/slurmd.%n.pid
+SlurmctldLogFile=$tmp/slurmctld.log
+SlurmdLogFile=$tmp/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=100000
+ReturnToService=2
+KillWait=5
+NodeName=n[1-2] NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 2))] CPUs=2 RealMemory=4000 State=UNKNOWN
+PartitionName=main Nodes=n[1-2] Default=YES MaxTime=60 State=UP
+END
+for _ in $(seq 50); do [ -S "$tmp/munge/socket" ] && break; sleep 0.1; done
+slurmctld -D -f "$SLURM_CONF" >/dev/null 2>&1 &
+daemons+=($!)
+for node in n1 n2; do
+    mkdir "$tmp/spool.$node"
+    slurmd -D -N $node -f "$SLURM_CONF" >/dev/null 2>&1 &
+    daemons+=($!)
+done
+ready=0
+for _ in $(seq 100); do
+    [ "$(sinfo -h -o '%T %D' 2>/dev/null)" = "idle 2" ] && ready=1 && break
+    sleep 0.2
+done
+[ $ready = 1 ] || {
+    tail -n 5 "$tmp"/*.log
+    skip "Slurm does not come up here: $(sinfo -h 2>&1 | head -n 1)"
+}
+
+# --- the studies ---
+make_data
+cd "$tmp" || exit 1
+make_grid toy.yaml
+make_grid half.yaml '[2]'
+sweep() { "$iso" sweep toy.yaml --no-fit --data data "$@"; }
+slurm=(--no-fit --data data --launcher slurm --partition main --poll 0.5)
+on_slurm() { "$iso" sweep "$@" "${slurm[@]}"; }
+arrays() { find "$1"/slurm -name '*.job' | wc -l; }
+# A run that is under way in study $1.
+trainer_of() { pgrep -f "standin_trainer train $tmp/$1/" | head -n 1; }
+await() { # WHAT COMMAND...: until the command holds
+    local what=$1
+    shift
+    for _ in $(seq 150); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done
+    tail -n 20 log* "$tmp"/slurmctld.log
+    fail "timeout: $what"
+}
+running() { [ -n "$(trainer_of "$1")" ]; }
+
+sweep --out local >/dev/null 2>&1 || fail "the local study"
+results local > want
+grep ^r2 want > want2
+
+# Undisturbed: one array, the same results.
+on_slurm toy.yaml --out quiet > out 2> log || { cat log; fail "the study"; }
+grep -q '12 runs: 12 done' out || fail "all done"
+results quiet | diff - want || fail "the launchers differ"
+[ "$(arrays quiet)" = 1 ] || fail "one array is enough"
+
+# A killed task is submitted again, alone; a time-limit signal is a save and a requeue.
+STANDIN_SLEEP=0.3 on_slurm half.yaml --out rough > out 2> log &
+scheduler=$!
+two_run() { [ "$(squeue -h -r -t R -o %i | wc -l)" -ge 2 ] && running rough; }
+await "two running tasks" two_run
+victim=$(trainer_of rough)
+task=
+for t in $(squeue -h -r -t R -o %i); do # a task that is not the victim's
+    run=$(sed -n "${t#*_}p" rough/slurm/1.runs)
+    tr '\0' ' ' < "/proc/$victim/cmdline" | grep -q "$run" || task=$t
+done
+signalled=$(sed -n "${task#*_}p" rough/slurm/1.runs)
+await "the task's trainer" test -s "rough/runs/$signalled/metrics.jsonl"
+kill -9 "$victim" || fail "no trainer to kill"
+scancel --batch --signal=USR1 "$(squeue -h -r -j "$task" -o %A)" || { squeue -r; fail "scancel --signal $task"; }
+wait $scheduler || { cat log; fail "the study with a killed task"; }
+grep -q 'is tried again: Slurm task' log || fail "the killed task is tried again"
+results rough | diff - want2 || fail "killed and requeued: other results"
+[ "$(arrays rough)" = 2 ] || fail "only the killed task is submitted again: $(arrays rough) arrays"
+[ "$(wc -l < rough/slurm/2.runs)" = 1 ] || fail "the second array has one run"
+grep -qx "$signalled" rough/slurm/2.runs && fail "the signalled task was requeued, not submitted"
+
+# The scheduler leaves, its tasks go on, the next one finds them.
+STANDIN_SLEEP=0.1 "$iso" sweep half.yaml "${slurm[@]}" --out left > out 2> log &
+scheduler=$!
+await "a running task" running left
+kill -INT $scheduler
+wait $scheduler
+[ $? = 3 ] || fail "leaving: exit code"
+grep -q 'Its tasks stay in the queue and go on; to end them: scancel' log || fail "leaving: message"
+running left || fail "the tasks went with the scheduler"
+# A cancelled array: stopped, resumable, and the next start submits what is missing.
+STANDIN_SLEEP=0.1 on_slurm half.yaml --out left > out 2> log2 &
+scheduler=$!
+sleep 1.5
+[ "$(arrays left)" = 1 ] || fail "tasks under way were submitted again"
+scancel "$(cat left/slurm/1.job)"
+wait $scheduler
+[ $? = 3 ] || { cat log2; fail "a cancelled array: exit code"; }
+grep -q 'was cancelled' log2 || fail "a cancelled array: message"
+done_before=$(find left/runs -name result.json | wc -l)
+on_slurm half.yaml --out left > out 2> log3 || { cat log3; fail "after the cancelled array"; }
+[ "$(wc -l < left/slurm/2.runs)" = $((6 - done_before)) ] || fail "only what is missing is submitted"
+results left | diff - want2 || fail "cancelled: other results"
+[ ! -e rough/races ] && [ ! -e left/races ] || fail "two trainers in one folder"
+
+# Without a queue there is a message.
+SLURM_CONF=/no/such on_slurm half.yaml --out none 2> log && fail "no cluster"
+grep -q 'sbatch failed\|squeue failed' log || { cat log; fail "no cluster: message"; }
+echo ok
