@@ -171,6 +171,8 @@ install: all
 	install -m 644 $(B)/libisodepth.a $(DESTDIR)$(PREFIX)/lib/libisodepth.a
 	install -m 644 include/isodepth.h $(DESTDIR)$(PREFIX)/include/isodepth.h
 	cp -r grids examples $(wildcard suites) $(DESTDIR)$(PREFIX)/share/isodepth/
+	install -m 755 tools/corpus_debian $(DESTDIR)$(PREFIX)/share/isodepth/
+	install -m 644 tools/corpus_text.py $(DESTDIR)$(PREFIX)/share/isodepth/
 	$(B)/isodepth man $(DESTDIR)$(PREFIX)/share/man/man1
 	$(B)/isodepth completion > \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/isodepth
