@@ -145,7 +145,9 @@ enum iso_status iso_spm_facts(struct iso_spm_facts *out, const void *model, size
                                   .remove_spaces = true,
                                   .escape_spaces = true,
                                   .words_apart = true};
-    struct wire w = {model, (const unsigned char *)model + len, len == 0};
+    static const unsigned char nothing[1];
+    const unsigned char *bytes = len ? model : nothing;
+    struct wire w = {bytes, bytes + len, false};
     struct field f;
     bool bad = false;
     while (next_field(&w, &f)) {

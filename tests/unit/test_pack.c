@@ -82,10 +82,10 @@ struct rows {
 
 static void put_row(struct rows *r, const uint32_t *row)
 {
-    r->room = r->room ? r->room : 16;
-    while ((r->n + 1) * r->row_len > r->room)
-        r->room *= 2;
-    r->tokens = iso_realloc(r->tokens, r->room, sizeof *r->tokens);
+    if ((r->n + 1) * r->row_len > r->room) {
+        r->room = 2 * (r->n + 1) * r->row_len;
+        r->tokens = iso_realloc(r->tokens, r->room, sizeof *r->tokens);
+    }
     memcpy(r->tokens + r->n++ * r->row_len, row, r->row_len * sizeof *row);
 }
 
