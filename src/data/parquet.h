@@ -14,7 +14,7 @@
  *  3. Before the first value of a chunk is used, its page headers have been read from end to end:
  *     they fill the chunk exactly and their values add up to the metadata's count.
  *  4. Before the first value of a page is used, its CRC (when there is one) is right and all its
- *     values have been decoded and take up the page exactly.
+ *     values have been decoded and take up the page (but for zeros that pad it).
  *
  * Messages written here name no place: read_parquet.c puts file, row group, page and byte before
  * them. */
@@ -133,7 +133,7 @@ void iso_pq_page_release(struct iso_pq_page *p);
 /* Runs and bit-packed groups of `width` bits; *used is what they took. */
 bool iso_pq_rle(uint32_t *out, size_t n, unsigned width, const unsigned char *bytes, size_t len,
                 size_t *used);
-/* Decodes exactly n values that take up exactly len bytes.  `scratch` holds 2n words. */
+/* Decodes exactly n values that take up all of len bytes.  `scratch` holds 2n words. */
 enum iso_status iso_pq_decode(struct iso_pq_values *v, size_t n, int encoding, int type,
                               const unsigned char *bytes, size_t len,
                               const struct iso_pq_values *dictionary, uint32_t *scratch,

@@ -163,6 +163,17 @@ struct job {
     uint32_t *scratch; /* 2n */
 };
 
+/* Whether the page ends at `at`; fastparquet puts eight zeros behind the values. */
+static bool at_end(const struct job *j, const unsigned char *at)
+{
+    const unsigned char *end = j->bytes + j->len;
+    if (end - at > 8)
+        return false;
+    while (at < end && *at == 0)
+        at++;
+    return at == end;
+}
+
 static bool plain_strings(struct job *j)
 {
     const unsigned char *at = j->bytes, *end = at + j->len;
@@ -178,13 +189,13 @@ static bool plain_strings(struct job *j)
         j->v->strings[i] = (struct iso_pq_slice){(const char *)at, len};
         at += len;
     }
-    return at == end;
+    return at_end(j, at);
 }
 
 static bool plain_integers(struct job *j)
 {
     size_t width = j->type == ISO_PQ_INT64 ? 8 : 4;
-    if (j->len != j->n * width)
+    if (j->n > j->len / width)
         return false;
     for (size_t i = 0; i < j->n; i++) {
         uint64_t v = le(j->bytes + i * width, width);
@@ -192,7 +203,7 @@ static bool plain_integers(struct job *j)
             return false;
         j->v->tokens[i] = (uint32_t)v;
     }
-    return true;
+    return at_end(j, j->bytes + j->n * width);
 }
 
 static bool plain(struct job *j)
@@ -206,7 +217,7 @@ static bool indices(struct job *j)
     size_t used;
     if (!j->dictionary || j->len == 0 || j->bytes[0] > 32 ||
         !iso_pq_rle(j->scratch, j->n, j->bytes[0], j->bytes + 1, j->len - 1, &used) ||
-        used != j->len - 1)
+        !at_end(j, j->bytes + 1 + used))
         return false;
     for (size_t i = 0; i < j->n; i++) {
         if (j->scratch[i] >= j->dictionary->n)

@@ -228,6 +228,9 @@ static enum iso_status check_chunk(struct iso_pq_chunk *out, const struct iso_pq
         return iso_fail(err, ISO_BAD_INPUT, "the data is in another file, which is not supported");
     if (!c->present || !c->named || c->type != column->type)
         return fail_damaged(err, "a column chunk is not the schema's");
+    *out = (struct iso_pq_chunk){.n_values = c->n_values, .n_rows = n_rows};
+    if (n_rows == 0 && c->n_values == 0)
+        return ISO_OK; /* no pages; some writers give no place either */
     int64_t start = c->data_at;
     if (c->dictionary_at > 0 && c->dictionary_at < start)
         start = c->dictionary_at;
@@ -238,10 +241,8 @@ static enum iso_status check_chunk(struct iso_pq_chunk *out, const struct iso_pq
     if (n_rows < 0 || c->n_values > MAX_VALUES ||
         (column->max_rep ? c->n_values < n_rows : c->n_values != n_rows))
         return fail_damaged(err, "rows and values do not agree");
-    *out = (struct iso_pq_chunk){.start = (size_t)start,
-                                 .end = (size_t)(start + c->size),
-                                 .n_values = c->n_values,
-                                 .n_rows = n_rows};
+    out->start = (size_t)start;
+    out->end = (size_t)(start + c->size);
     return find_codec(&out->codec, c->codec, err);
 }
 

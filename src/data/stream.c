@@ -262,20 +262,21 @@ static enum iso_status refill(struct iso_lines *l, struct iso_err *err)
     return ISO_OK;
 }
 
-static void hand_out(struct iso_lines *l, const char **line, size_t *len, size_t n, size_t gap)
+static enum iso_status fail_long(const struct iso_lines *l, int64_t number, struct iso_err *err)
+{
+    return iso_fail(err, ISO_BAD_INPUT, "%s:%lld: the line is longer than %zu bytes", l->path,
+                    (long long)number, l->max);
+}
+
+/* Takes `n` bytes and the newline, if there is one, off the buffer. */
+static enum iso_status take_line(struct iso_lines *l, const char **line, size_t *len, size_t n,
+                                 size_t gap, struct iso_err *err)
 {
     *line = l->buf + l->start;
     *len = n;
     l->start += n + gap;
     l->number++;
-}
-
-static enum iso_status fail_long(struct iso_lines *l, struct iso_err *err)
-{
-    l->skipping = true;
-    l->start = l->end;
-    return iso_fail(err, ISO_BAD_INPUT, "%s:%lld: the line is longer than %zu MB", l->path,
-                    (long long)l->number + 1, l->max >> 20);
+    return n > l->max ? fail_long(l, l->number, err) : ISO_OK;
 }
 
 enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *len, bool *end,
@@ -286,12 +287,14 @@ enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *l
     for (;;) {
         size_t waiting = l->end - l->start;
         const char *newline = memchr(l->buf + l->start + seen, '\n', waiting - seen);
-        if (newline || (l->at_end && waiting)) {
-            size_t n = newline ? (size_t)(newline - (l->buf + l->start)) : waiting;
-            hand_out(l, line, len, n, newline ? 1 : 0);
-            if (!l->skipping)
-                return ISO_OK;
-            l->skipping = false; /* that was the rest of a line reported before */
+        bool ends = newline || (l->at_end && (waiting || l->skipping));
+        size_t n = newline ? (size_t)(newline - (l->buf + l->start)) : waiting;
+        if (ends && !l->skipping)
+            return take_line(l, line, len, n, newline ? 1 : 0, err);
+        if (ends) { /* the rest of a line that was reported as too long */
+            l->start += n + (newline ? 1 : 0);
+            l->number++;
+            l->skipping = false;
             seen = 0;
             continue;
         }
@@ -299,10 +302,12 @@ enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *l
             *end = true;
             return ISO_OK;
         }
-        if (waiting > l->max)
-            return fail_long(l, err);
+        bool too_long = waiting > l->max && !l->skipping;
+        l->skipping |= too_long;
         if (l->skipping)
-            l->start = l->end;
+            l->start = l->end; /* its bytes need not be kept */
+        if (too_long)
+            return fail_long(l, l->number + 1, err);
         seen = l->end - l->start;
         enum iso_status st = refill(l, err);
         if (st != ISO_OK)

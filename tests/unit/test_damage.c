@@ -235,7 +235,10 @@ static void test_parquet(void **state)
         char path[600];
         snprintf(path, sizeof path, "tests/data/parquet/%s", names[i]);
         /* See tools/golden/parquet_files.py for which files have page CRCs. */
-        bool crc = !iso_str_starts(names[i], "duckdb") && !iso_str_ends(names[i], "_all.parquet");
+        bool crc = !iso_str_starts(names[i], "duckdb") && !iso_str_starts(names[i], "fast") &&
+                   !iso_str_ends(names[i], "_all.parquet");
+        if (iso_str_eq(names[i], "empty.parquet"))
+            continue; /* nothing to take for good */
         damage(path, (struct kind){.checked = crc, .length = true});
     }
     iso_dir_list_free(names, n);

@@ -161,7 +161,8 @@ static void test_duckdb_files(void **state)
         }
 }
 
-/* A dictionary that gave way to plain pages; a text column among others, nested ones too. */
+/* A dictionary that gave way to plain pages; a text column among others, nested ones too; pages
+ * padded with zeros; no rows at all. */
 static void test_odd_files(void **state)
 {
     (void)state;
@@ -169,6 +170,9 @@ static void test_odd_files(void **state)
         skip();
     check_text(FILES "/text_fallback.parquet", N_ROWS, false, true);
     check_text(FILES "/wide.parquet", N_ROWS, false, true);
+    check_text(FILES "/fastparquet_plain.parquet", N_ROWS, false, true);
+    check_text(FILES "/fastparquet_dict.parquet", N_ROWS, true, true);
+    check_text(FILES "/empty.parquet", 0, false, false);
     struct iso_reader *r = open_reader(FILES "/wide.parquet", "id");
     struct iso_doc doc;
     for (int i = 0; i < N_ROWS; i++) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the small Parquet files of tests/data/parquet with pyarrow and DuckDB.
+r"""Writes the small Parquet files of tests/data/parquet with pyarrow, DuckDB and fastparquet.
 
 Run it once, from the root of the project, when a case is added; the files are committed:
 
-    python3 -m venv /tmp/pq && /tmp/pq/bin/pip install pyarrow==26.0.1 duckdb==2.0.0
+    python3 -m venv /tmp/pq && /tmp/pq/bin/pip install \
+        pyarrow==26.0.1 duckdb==2.0.0 fastparquet==2026.9.0
     /tmp/pq/bin/python tools/golden/parquet_files.py
 
 The contents follow the formulas below; tests/unit/test_parquet.c has them again, written
@@ -17,6 +18,8 @@ Token files: element type x encoding x page version, codecs in turn, with null a
 import os
 
 import duckdb
+import fastparquet
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -122,6 +125,17 @@ def duckdb_files():
             db.execute(f"COPY (SELECT tokens FROM u) TO '{stem % 'tokens'}' {options}")
 
 
+def other_files():
+    """fastparquet puts zeros behind the values of a page; an empty table has no pages."""
+    for encoding in ("plain", "dict"):
+        frame = pandas.DataFrame({"text": list(rows_of_text(encoding, True))})
+        if encoding == "dict":
+            frame["text"] = frame["text"].astype("category")
+        fastparquet.write(f"{OUT}/fastparquet_{encoding}.parquet", frame, compression="SNAPPY",
+                          row_group_offsets=60, object_encoding="utf8")
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), f"{OUT}/empty.parquet")
+
+
 def fuzz_seeds():
     """Files of a few rows without CRCs, which would stop a fuzzer at the first page."""
     os.makedirs(SEEDS, exist_ok=True)
@@ -145,6 +159,7 @@ if __name__ == "__main__":
     token_files()
     wide_file()
     duckdb_files()
+    other_files()
     fuzz_seeds()
     names = os.listdir(OUT)
     print(len(names), "files,", sum(os.path.getsize(f"{OUT}/{n}") for n in names), "bytes")
