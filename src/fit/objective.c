@@ -171,12 +171,11 @@ ISO_INLINE void sum_rows_body(v4d *sum, const struct rows *r, enum iso_curvature
     }
 }
 
-ISO_INLINE void sum_rows_any(double *lanes, const struct rows *r)
+ISO_INLINE void sum_rows_any(double *out, const struct rows *r)
 {
     v4d sum[N_SUMS];
-    const size_t n = r->with_offset ? N_SUMS : N_SUMS_PLAIN;
-    for (size_t i = 0; i < n; i++)
-        sum[i] = load4(lanes + i * ISO_LANES);
+    for (size_t i = 0; i < N_SUMS; i++)
+        sum[i] = splat(0);
     if (r->with_offset)
         sum_rows_body(sum, r, r->curvature, true);
     else if (r->curvature == ISO_CURVE_EXACT)
@@ -185,21 +184,19 @@ ISO_INLINE void sum_rows_any(double *lanes, const struct rows *r)
         sum_rows_body(sum, r, ISO_CURVE_IRLS, false);
     else
         sum_rows_body(sum, r, ISO_CURVE_NONE, false);
+    const size_t n = r->with_offset                   ? N_SUMS
+                     : r->curvature == ISO_CURVE_NONE ? H_A_A
+                                                      : N_SUMS_PLAIN;
     for (size_t i = 0; i < n; i++)
-        *(v4d *)(lanes + i * ISO_LANES) = sum[i];
+        out[i] = (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]);
 }
 
-ISO_TWICE(static, sum_rows, sum_rows_any, (double *lanes, const struct rows *r), (lanes, r))
+ISO_TWICE(static, sum_rows, sum_rows_any, (double *out, const struct rows *r), (out, r))
 
 /* The sums of rows that share their parameters go to their places in gradient and Hessian. */
-static void scatter(const double *lanes, double *gradient, double *hessian, size_t n_param,
+static void scatter(const double *s, double *gradient, double *hessian, size_t n_param,
                     const struct iso_group *g, enum iso_curvature curvature)
 {
-    double s[N_SUMS];
-    for (size_t i = 0; i < N_SUMS; i++) {
-        const double *l = lanes + i * ISO_LANES;
-        s[i] = (l[0] + l[1]) + (l[2] + l[3]);
-    }
     static const struct {
         unsigned char sum, i, j;
     } place[] = {
@@ -244,17 +241,20 @@ double iso_objective(const struct iso_design *x, const double *param, double *gr
 {
     iso_log_sizes(x, param, s);
     const double e_term = exp(param[ISO_P_E]);
-    double lanes[N_SUMS * ISO_LANES] __attribute__((aligned(32)));
-    double value = 0, unused[ISO_MAX_PARAM];
+    double sum[N_SUMS], value = 0, unused[ISO_MAX_PARAM];
     if (!gradient)
         gradient = unused;
     memset(gradient, 0, x->n_param * sizeof *gradient);
     if (curvature != ISO_CURVE_NONE)
         memset(hessian, 0, x->n_param * x->n_param * sizeof *hessian);
-    memset(lanes, 0, sizeof lanes);
-    for (size_t g = 0; g < x->n_group; g++) {
+    for (size_t g = 0; g < x->n_group;) {
         const struct iso_group *group = &x->group[g];
         const size_t i = group->first;
+        size_t n = 0; /* groups that share their parameters are summed in one go */
+        for (;
+             g < x->n_group && x->group[g].phi == group->phi && x->group[g].offset == group->offset;
+             g++)
+            n += x->group[g].n;
         const bool with_offset = group->offset < x->n_param;
         const struct rows rows = {.ln_n = s->ln_n + i,
                                   .d1 = s->d1 + i,
@@ -265,7 +265,7 @@ double iso_objective(const struct iso_design *x, const double *param, double *gr
                                   .t_n = s->t_n + i,
                                   .t_d = s->t_d + i,
                                   .ln_s = s->ln_s + i,
-                                  .n = group->n,
+                                  .n = n,
                                   .a = param[ISO_P_A],
                                   .alpha = param[ISO_P_ALPHA],
                                   .b = param[ISO_P_B],
@@ -275,13 +275,9 @@ double iso_objective(const struct iso_design *x, const double *param, double *gr
                                   .inv_delta = 1.0 / x->delta,
                                   .curvature = curvature,
                                   .with_offset = with_offset};
-        sum_rows(lanes, &rows);
-        const struct iso_group *next = group + 1;
-        if (g + 1 < x->n_group && next->phi == group->phi && next->offset == group->offset)
-            continue; /* the next group adds to the same sums */
-        scatter(lanes, gradient, hessian, x->n_param, group, curvature);
-        value += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-        memset(lanes, 0, sizeof lanes);
+        sum_rows(sum, &rows);
+        scatter(sum, gradient, hessian, x->n_param, group, curvature);
+        value += sum[S_VALUE];
     }
     return value;
 }
