@@ -229,6 +229,28 @@ static void test_memory(void **state)
     iso_trainer_free(t);
 }
 
+/* At the paper's reference shape one worker with one sequence takes less than 4 GB. */
+static void test_memory_per_worker(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    struct iso_trainer_spec spec = {.batch = 128, .micro = 1, .workers = 1};
+    spec.arch = (struct iso_arch){.loop = &iso_loop_linear,
+                                  .r = 4,
+                                  .depth = 20,
+                                  .prelude = 2,
+                                  .coda = 2,
+                                  .d_model = 640,
+                                  .head = 128,
+                                  .seq_len = 2048,
+                                  .vocab = 32008};
+    assert_int_equal(iso_arch_build(&spec.arch, NULL, &err), ISO_OK);
+    size_t one = iso_trainer_bytes(&spec, kern);
+    spec.workers = 2;
+    size_t per_worker = iso_trainer_bytes(&spec, kern) - one;
+    assert_true(per_worker > 1e9 && per_worker < 4e9);
+}
+
 static void put_lines(const char *dir_name, int64_t from, int64_t to, int64_t resume)
 {
     struct iso_metrics m;
@@ -312,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_diverged),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_per_worker),
         cmocka_unit_test_setup_teardown(test_metrics, make_dir, remove_dir),
         cmocka_unit_test(test_crc),
         cmocka_unit_test_setup_teardown(test_settings, make_dir, remove_dir),
