@@ -1,36 +1,23 @@
-/* isodepth eval: checkpoints on the tasks of a suite; isodepth probes: tasks made by formula. */
-#include "cmd/cmd.h"
+/* isodepth eval: checkpoints, or the runs of a study, on the tasks of a suite. */
+#include "cmd/eval_job.h"
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/parallel.h"
-#include "base/progress.h"
 #include "base/rng.h"
 #include "base/settings.h"
-#include "base/table.h"
 #include "eval/eval.h"
-#include "eval/probes.h"
 #include "eval/scores.h"
 #include "model/checkpoint.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { STRETCH = 10 }; /* prompts up to this many times the trained length */
 
-struct eval_args {
-    struct iso_strings checkpoints;
-    const char *suite, *data, *tokenizer, *recur, *out;
-    int64_t max, threads;
-    bool json, latex;
-};
+static const struct iso_eval_args defaults = {.tokenizer = "bytes", .max = 10000};
 
-static const struct eval_args defaults = {.tokenizer = "bytes", .max = 10000};
-
-#define AT(field) offsetof(struct eval_args, field)
+#define AT(field) offsetof(struct iso_eval_args, field)
 static const struct iso_opt options[] = {
     {"checkpoint", 'c', ISO_OPT_LIST, AT(checkpoints), "FILE",
      "a .safetensors file, or a run's directory; may be repeated", 0, 0},
@@ -40,7 +27,7 @@ static const struct iso_opt options[] = {
     {"tokenizer", 0, ISO_OPT_STRING, AT(tokenizer), "NAME",
      "the tokenizer that the model was trained with: bytes, or a .model file (bytes)", 0, 0},
     {"recur", 'r', ISO_OPT_STRING, AT(recur), "R,R,...",
-     "also at these numbers of iterations, e.g. 1,2,4,8", 0, 0},
+     "run at these numbers of iterations, e.g. 1,2,4,8", 0, 0},
     {"max-per-task", 0, ISO_OPT_INT, AT(max), "N", "items of a task at most (10000)", 1, 1e9},
     {"out", 'o', ISO_OPT_STRING, AT(out), "DIR",
      "keep every item's score there; started again, only what is missing is scored", 0, 0},
@@ -50,27 +37,7 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-/* One checkpoint at one depth, on every task. */
-struct subject {
-    const char *checkpoint, *label;
-    int recur;
-    struct iso_item_score **items; /* [task] */
-    struct iso_task_score *score;  /* [task] */
-};
-
-struct job {
-    struct iso_arena arena;
-    const struct eval_args *args;
-    struct iso_suite suite;
-    struct iso_task *task; /* [suite.n] */
-    struct iso_tokenizer tokenizer;
-    int threads;
-    struct subject *subject;
-    size_t n, room;
-    struct iso_err *err;
-};
-
-static enum iso_status read_tasks(struct job *j)
+static enum iso_status read_tasks(struct iso_eval_job *j)
 {
     enum iso_status st = iso_suite_read(&j->suite, &j->arena, j->args->suite, j->err);
     if (st != ISO_OK)
@@ -82,31 +49,34 @@ static enum iso_status read_tasks(struct job *j)
     return st;
 }
 
-/* The depths to run: the trained one, or those of --recur. */
-static enum iso_status list_depths(struct job *j, struct iso_numbers *out,
+/* The depths to run: those of --recur, or the trained one.  The runs of a study are of many kinds:
+ * each is run at its trained depth and at those of --recur that it can be run at. */
+static enum iso_status list_depths(struct iso_eval_job *j, struct iso_numbers *out,
                                    const struct iso_arch *arch)
 {
-    double *depth = ISO_ARENA_NEW_N(&j->arena, double, 64);
+    enum { MOST = 64 };
+    double *depth = ISO_ARENA_NEW_N(&j->arena, double, MOST);
     *out = (struct iso_numbers){depth, 0};
-    if (!j->args->recur) {
+    if (!j->args->recur || j->study)
         depth[out->n++] = (double)arch->r;
+    if (!j->args->recur)
         return ISO_OK;
-    }
     char *copy = iso_arena_strdup(&j->arena, j->args->recur), *save;
     for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
         int64_t r;
         int checked;
-        if (!iso_parse_int(w, &r) || r < 1 || out->n == 64)
+        if (!iso_parse_int(w, &r) || r < 1 || out->n == MOST)
             return iso_fail(j->err, ISO_USAGE, "--recur: expected numbers from 1, found \"%s\"", w);
         enum iso_status st = iso_depth_check(&checked, arch, r, j->err);
-        if (st != ISO_OK)
+        if (st != ISO_OK && !j->study)
             return st;
-        depth[out->n++] = (double)checked;
+        if (st == ISO_OK && !(j->study && checked == arch->r))
+            depth[out->n++] = (double)checked;
     }
     return ISO_OK;
 }
 
-static enum iso_status hash_checkpoint(struct job *j, uint64_t *hash, const char *path)
+static enum iso_status hash_checkpoint(struct iso_eval_job *j, uint64_t *hash, const char *path)
 {
     const char *file;
     struct iso_map map;
@@ -120,15 +90,16 @@ static enum iso_status hash_checkpoint(struct job *j, uint64_t *hash, const char
     return st;
 }
 
-static const char *record_path(struct job *j, const struct subject *s, size_t task)
+static const char *record_path(struct iso_eval_job *j, const struct iso_eval_subject *s,
+                               size_t task)
 {
-    return iso_arena_printf(&j->arena, "%s/%s/%s.jsonl", j->args->out, s->label,
+    return iso_arena_printf(&j->arena, "%s/%s/%s.jsonl", j->out, s->label,
                             j->suite.task[task].name);
 }
 
 /* One task: out of its record, or scored and recorded. */
-static enum iso_status run_task(struct job *j, struct subject *s, size_t i, uint64_t model_hash,
-                                const struct iso_evaluator *e)
+static enum iso_status run_task(struct iso_eval_job *j, struct iso_eval_subject *s, size_t i,
+                                uint64_t model_hash, const struct iso_evaluator *e)
 {
     const struct iso_task *task = &j->task[i];
     const struct iso_scores_key key = {.task = task->spec->name,
@@ -137,38 +108,62 @@ static enum iso_status run_task(struct job *j, struct subject *s, size_t i, uint
                                        .tokenizer_hash = j->tokenizer.hash,
                                        .recur = s->recur,
                                        .n_items = task->n,
-                                       .shots = (size_t)task->spec->shots};
+                                       .shots = (size_t)task->spec->shots,
+                                       .type = iso_task_type_name(task->spec->type),
+                                       .delimiter = task->spec->delimiter};
     bool found = false;
     enum iso_status st = ISO_OK;
     s->items[i] = ISO_ARENA_NEW_N(&j->arena, struct iso_item_score, task->n);
-    if (j->args->out)
+    if (j->out)
         st = iso_scores_read(&found, s->items[i], record_path(j, s, i), &key, j->err);
     if (st == ISO_OK && !found)
         st = iso_eval_task(s->items[i], e, task, j->err);
-    if (st == ISO_OK && !found && j->args->out)
+    if (st == ISO_OK && !found && j->out)
         st = iso_scores_write(record_path(j, s, i), &key, task, s->items[i], j->err);
     if (st == ISO_OK)
         s->score[i] = iso_task_score(s->items[i], task->n, task->spec->baseline);
     return st;
 }
 
-static enum iso_status run_depth(struct job *j, struct iso_model *m, const char *checkpoint,
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A checkpoint's name in tables and of its records: that of its file, or the whole path where
+ * several files have the same name. */
+static const char *name_checkpoint(struct iso_eval_job *j, size_t c)
+{
+    const char *name = base_name(j->checkpoint[c]);
+    for (size_t i = 0; i < j->n_checkpoint; i++)
+        if (i != c && iso_str_eq(base_name(j->checkpoint[i]), name)) {
+            char *path = iso_arena_strdup(&j->arena, j->checkpoint[c]);
+            for (char *p = path; *p; p++)
+                *p = *p == '/' ? '_' : *p;
+            return path;
+        }
+    return name;
+}
+
+static enum iso_status run_depth(struct iso_eval_job *j, struct iso_model *m, size_t c,
                                  uint64_t model_hash, int depth)
 {
-    struct subject *s = ISO_PUSH(j->subject, j->n, j->room);
-    const char *slash = strrchr(checkpoint, '/'), *name = slash ? slash + 1 : checkpoint;
-    *s = (struct subject){
-        .checkpoint = checkpoint,
+    struct iso_eval_subject *s = ISO_PUSH(j->subject, j->n, j->room);
+    *s = (struct iso_eval_subject){
+        .checkpoint = j->checkpoint[c],
         .label = iso_arena_printf(&j->arena, depth == m->arch.r ? "%s" : "%s@r%d",
-                                  *name ? name : checkpoint, depth),
+                                  name_checkpoint(j, c), depth),
+        .run = j->run ? j->run[c] : NULL,
         .recur = depth,
+        .trained = (int)m->arch.r,
         .items = ISO_ARENA_NEW_N(&j->arena, struct iso_item_score *, j->suite.n),
         .score = ISO_ARENA_NEW_N(&j->arena, struct iso_task_score, j->suite.n),
     };
     enum iso_status st = ISO_OK;
-    if (j->args->out) {
+    if (j->out) {
         struct iso_str dir = {0};
-        iso_str_printf(&dir, "%s/%s", j->args->out, s->label);
+        iso_str_printf(&dir, "%s/%s", j->out, s->label);
         st = iso_dir_make(dir.text, j->err);
         iso_str_release(&dir);
     }
@@ -182,9 +177,9 @@ static enum iso_status run_depth(struct job *j, struct iso_model *m, const char 
     return st;
 }
 
-static enum iso_status run_checkpoint(struct job *j, const char *checkpoint,
-                                      const struct iso_kern *kern)
+static enum iso_status run_checkpoint(struct iso_eval_job *j, size_t c, const struct iso_kern *kern)
 {
+    const char *checkpoint = j->checkpoint[c];
     struct iso_model *m = NULL;
     struct iso_numbers depths = {0};
     uint64_t hash = 0;
@@ -199,223 +194,93 @@ static enum iso_status run_checkpoint(struct job *j, const char *checkpoint,
     if (st == ISO_OK)
         st = list_depths(j, &depths, &m->arch);
     for (size_t i = 0; st == ISO_OK && i < depths.n; i++)
-        st = run_depth(j, m, checkpoint, hash, (int)depths.at[i]);
+        st = run_depth(j, m, c, hash, (int)depths.at[i]);
     iso_model_free(m);
     return st;
 }
 
-/* --- output --- */
-
-/* Mean loss over the tasks of an axis, and whether task i is the first of its axis. */
-static double axis_mean(const struct job *j, const struct subject *s, const char *axis)
+static enum iso_status list_checkpoints(struct iso_eval_job *j)
 {
-    double sum = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < j->suite.n; i++)
-        if (iso_str_eq(j->suite.task[i].axis, axis)) {
-            sum += s->score[i].loss;
-            n++;
-        }
-    return sum / (double)n;
-}
-
-static bool first_of_axis(const struct job *j, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (iso_str_eq(j->suite.task[k].axis, j->suite.task[i].axis))
-            return false;
-    return true;
-}
-
-/* The mean centred accuracy over the tasks with a baseline; NaN when there are none. */
-static double core_mean(const struct job *j, const struct subject *s)
-{
-    double sum = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < j->suite.n; i++)
-        if (!isnan(s->score[i].centred)) {
-            sum += s->score[i].centred;
-            n++;
-        }
-    return n ? sum / (double)n : NAN;
-}
-
-static void put_task_rows(struct iso_table *t, const struct job *j, size_t i)
-{
-    const struct iso_task_spec *spec = &j->suite.task[i];
-    for (size_t k = 0; k < j->n; k++) {
-        const struct iso_task_score *s = &j->subject[k].score[i];
-        iso_table_put(t, spec->axis);
-        iso_table_put(t, spec->name);
-        iso_table_put(t, j->subject[k].label);
-        iso_table_putf(t, "%zu", s->n);
-        iso_table_putf(t, "%.4f", s->loss);
-        iso_table_putf(t, "%.4f", s->loss_se);
-        double difference, se;
-        iso_paired_difference(&difference, &se, j->subject[0].items[i], j->subject[k].items[i],
-                              s->n);
-        if (k)
-            iso_table_putf(t, "%+.4f +- %.4f", difference, se);
-        else
-            iso_table_put(t, "-");
-        iso_table_putf(t, "%.1f%%", 100 * s->accuracy);
-        iso_table_putf(t, "%zu", s->cut);
-    }
-}
-
-static void print_tables(const struct job *j)
-{
-    struct iso_table t;
-    enum iso_table_format format = j->args->latex ? ISO_TABLE_LATEX : ISO_TABLE_TEXT;
-    iso_table_init(&t, "axis|task|model|items|loss|+-|to the first|accuracy|cut");
-    for (size_t i = 0; i < j->suite.n; i++)
-        put_task_rows(&t, j, i);
-    iso_table_print(stdout, &t, format);
-    iso_table_release(&t);
-    putchar('\n');
-    iso_table_init(&t, "axis|model|loss (mean over tasks)");
-    for (size_t i = 0; i < j->suite.n; i++)
-        for (size_t k = 0; first_of_axis(j, i) && k < j->n; k++) {
-            iso_table_put(&t, j->suite.task[i].axis);
-            iso_table_put(&t, j->subject[k].label);
-            iso_table_putf(&t, "%.4f", axis_mean(j, &j->subject[k], j->suite.task[i].axis));
-        }
-    iso_table_print(stdout, &t, format);
-    iso_table_release(&t);
-    for (size_t k = 0; k < j->n; k++)
-        if (!isnan(core_mean(j, &j->subject[k])))
-            printf("\n%s: mean centred accuracy %.4f\n", j->subject[k].label,
-                   core_mean(j, &j->subject[k]));
-}
-
-static void put_task_json(struct iso_json_out *w, const struct iso_task_spec *spec,
-                          const struct iso_task_score *s)
-{
-    iso_json_begin(w, NULL, '{');
-    iso_json_put_string(w, "task", spec->name);
-    iso_json_put_string(w, "axis", spec->axis);
-    iso_json_put_int(w, "items", (int64_t)s->n);
-    iso_json_put_int(w, "tokens", (int64_t)s->tokens);
-    iso_json_put_int(w, "cut", (int64_t)s->cut);
-    iso_json_put_number(w, "loss", s->loss);
-    iso_json_put_number(w, "loss_se", s->loss_se);
-    iso_json_put_number(w, "accuracy", s->accuracy);
-    iso_json_put_number(w, "accuracy_se", s->accuracy_se);
-    iso_json_put_number(w, "centred_accuracy", s->centred);
-    iso_json_end(w, '}');
-}
-
-static void print_json(const struct job *j)
-{
-    struct iso_str text = {0};
-    struct iso_json_out w = {&text, 2, 0, false};
-    iso_json_begin(&w, NULL, '{');
-    iso_json_begin(&w, "models", '[');
-    for (size_t k = 0; k < j->n; k++) {
-        const struct subject *s = &j->subject[k];
-        iso_json_begin(&w, NULL, '{');
-        iso_json_put_string(&w, "checkpoint", s->checkpoint);
-        iso_json_put_int(&w, "recur", s->recur);
-        iso_json_put_number(&w, "core", core_mean(j, s));
-        iso_json_begin(&w, "axes", '{');
-        for (size_t i = 0; i < j->suite.n; i++)
-            if (first_of_axis(j, i))
-                iso_json_put_number(&w, j->suite.task[i].axis,
-                                    axis_mean(j, s, j->suite.task[i].axis));
-        iso_json_end(&w, '}');
-        iso_json_begin(&w, "tasks", '[');
-        for (size_t i = 0; i < j->suite.n; i++)
-            put_task_json(&w, &j->suite.task[i], &s->score[i]);
-        iso_json_end(&w, ']');
-        iso_json_end(&w, '}');
-    }
-    iso_json_end(&w, ']');
-    iso_json_end(&w, '}');
-    puts(text.text);
-    iso_str_release(&text);
-}
-
-static enum iso_status run_job(struct job *j)
-{
-    const struct eval_args *a = j->args;
-    const char *why;
-    if (a->checkpoints.n == 0 || !a->suite || !a->data)
+    const struct iso_eval_args *a = j->args;
+    if ((a->checkpoints.n == 0) == !j->study || !a->suite || !a->data)
         return iso_fail(j->err, ISO_USAGE,
-                        "needed: --checkpoint F --suite S.yaml --data DIR; e.g. after isodepth "
-                        "probes --out DIR with suites/probes.yaml");
+                        "needed: --checkpoint F, or a study, and --suite S.yaml --data DIR; e.g. "
+                        "after isodepth probes --out DIR with suites/probes.yaml");
+    if (j->study && a->out)
+        return iso_fail(j->err, ISO_USAGE, "--out: the records of a study are in %s/eval",
+                        j->study);
+    if (j->study)
+        return iso_eval_study_list(j);
+    j->checkpoint = a->checkpoints.at;
+    j->n_checkpoint = a->checkpoints.n;
+    j->out = a->out;
+    return ISO_OK;
+}
+
+static enum iso_status run_checkpoints(struct iso_eval_job *j)
+{
+    const char *why;
     const struct iso_kern *kern = iso_kern_best(&why);
     if (!kern)
         return iso_fail(j->err, ISO_MISSING, "%s", why);
-    enum iso_status st = read_tasks(j);
-    if (st == ISO_OK)
-        st = iso_tokenizer_open(&j->tokenizer, a->tokenizer, j->err);
+    enum iso_status st = iso_tokenizer_open(&j->tokenizer, j->args->tokenizer, j->err);
     if (st != ISO_OK)
         return st;
-    for (size_t i = 0; st == ISO_OK && i < a->checkpoints.n; i++)
-        st = run_checkpoint(j, a->checkpoints.at[i], kern);
+    for (size_t c = 0; st == ISO_OK && c < j->n_checkpoint; c++)
+        st = run_checkpoint(j, c, kern);
     iso_tokenizer_close(&j->tokenizer);
-    if (st == ISO_OK && a->json)
-        print_json(j);
-    else if (st == ISO_OK)
-        print_tables(j);
     return st;
+}
+
+static enum iso_status run_job(struct iso_eval_job *j)
+{
+    enum iso_status st = list_checkpoints(j);
+    if (st == ISO_OK)
+        st = read_tasks(j);
+    if (st == ISO_OK)
+        st = run_checkpoints(j);
+    if (st == ISO_OK && j->study)
+        st = iso_eval_study_write(j);
+    if (st != ISO_OK)
+        return st;
+    if (j->args->json)
+        iso_eval_print_json(j);
+    else if (j->study)
+        iso_eval_print_study(j);
+    else
+        iso_eval_print_tables(j);
+    return ISO_OK;
 }
 
 static enum iso_status run_eval(const void *args, struct iso_operands ops, struct iso_err *err)
 {
-    (void)ops;
-    struct job j = {.args = args, .err = err};
+    struct iso_eval_job j = {.args = args, .study = ops.n ? ops.at[0] : NULL, .err = err};
     j.threads = j.args->threads > 0 ? (int)j.args->threads : iso_cpu_count();
     enum iso_status st = run_job(&j);
     for (size_t i = 0; j.task && i < j.suite.n; i++)
         iso_task_release(&j.task[i]);
     free(j.subject);
+    free(j.records);
     iso_arena_release(&j.arena);
     return st;
 }
 
 const struct iso_cmd iso_cmd_eval = {
     .name = "eval",
-    .operands = "",
+    .operands = "[STUDY]",
     .summary = "score checkpoints on downstream tasks",
     .details =
         "Prints the loss of the right answers in nats per token, its standard error, the paired\n"
         "difference to the first model on the same items, and the accuracy, per task and axis.\n"
-        "Prompts longer than ten times the trained length lose their left end; `cut` counts them.",
+        "Prompts longer than ten times the trained length lose their left end; `cut` counts "
+        "them.\n\n"
+        "With STUDY every finished run is scored at its trained depth (and at those of --recur\n"
+        "that it can be run at). Items go to STUDY/eval/, the table to STUDY/eval.csv, which\n"
+        "report shows; started again, only what is missing is scored.",
     .group = "Evaluate",
+    .max_operands = 1,
     .opts = options,
     .defaults = &defaults,
-    .size = sizeof(struct eval_args),
+    .size = sizeof(struct iso_eval_args),
     .run = run_eval,
-};
-
-struct probes_args {
-    const char *out;
-};
-
-static const struct iso_opt probes_options[] = {
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct probes_args, out), "DIR", "where the files go", 0,
-     0},
-    {0},
-};
-
-static enum iso_status run_probes(const void *args, struct iso_operands ops, struct iso_err *err)
-{
-    (void)ops;
-    const struct probes_args *a = args;
-    if (!a->out)
-        return iso_fail(err, ISO_USAGE, "--out DIR is missing");
-    return iso_probes_write(a->out, err);
-}
-
-const struct iso_cmd iso_cmd_probes = {
-    .name = "probes",
-    .operands = "",
-    .summary = "write the task files that are made by formula",
-    .details = "The paper's induction-head and variable-assignment probes, byte for byte, and\n"
-               "chains of aliases of depth 0 to 4. suites/probes.yaml lists them for eval.",
-    .group = "Evaluate",
-    .opts = probes_options,
-    .size = sizeof(struct probes_args),
-    .run = run_probes,
 };

@@ -26,6 +26,8 @@ static void write_key(struct iso_str *out, const struct iso_scores_key *key)
     iso_json_put_int(&w, "recur", key->recur);
     iso_json_put_int(&w, "items", (int64_t)key->n_items);
     iso_json_put_int(&w, "shots", (int64_t)key->shots);
+    iso_json_put_string(&w, "type", key->type);
+    iso_json_put_string(&w, "delimiter", key->delimiter);
     iso_json_end(&w, '}');
     iso_str_putc(out, '\n');
 }

@@ -13,6 +13,7 @@ struct iso_scores_key {
     uint64_t tokenizer_hash;
     int recur;
     size_t n_items, shots;
+    const char *type, *delimiter;
 };
 
 enum iso_status iso_scores_write(const char *path, const struct iso_scores_key *key,

@@ -61,7 +61,7 @@ expect() { # MESSAGE ARGUMENTS...
     "$iso" eval "$@" >/dev/null 2>"$tmp/err" && fail "no error for: $*"
     grep -qF -- "$want" "$tmp/err" || fail "message: $(cat "$tmp/err"), want: $want"
 }
-expect "needed: --checkpoint F" --suite suites/probes.yaml
+expect "needed: --checkpoint F, or a study" --suite suites/probes.yaml
 expect "no such task file" -c "$tmp/m.safetensors" --suite suites/probes.yaml --data "$tmp"
 expect "expected numbers from 1" -c "$tmp/m.safetensors" --suite suites/probes.yaml \
     --data "$tmp/probes" -r 1,x --max-per-task 6

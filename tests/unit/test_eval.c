@@ -246,7 +246,7 @@ static void test_record(void **state)
     const struct iso_item_score one = {1.25, 3, true, false};
     char path[] = "/tmp/isodepth-scores-XXXXXX";
     close(mkstemp(path));
-    struct iso_scores_key key = {"t", 1, 2, 3, 4, 1, 0};
+    struct iso_scores_key key = {"t", 1, 2, 3, 4, 1, 0, "language_modeling", " "};
     struct iso_item_score back = {0};
     bool found;
     assert_int_equal(iso_scores_write(path, &key, &s.task, &one, &err), ISO_OK);
@@ -256,6 +256,10 @@ static void test_record(void **state)
     assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
     assert_false(found);
     key.recur = 4;
+    key.delimiter = "\n";
+    assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
+    assert_false(found);
+    key.delimiter = " ";
     assert_int_equal(truncate(path, iso_file_size(path) - 1), 0);
     assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
     assert_false(found);

@@ -1,0 +1,163 @@
+/* What `isodepth eval` prints: tables, JSON, and the axes of a study's runs. */
+#include "cmd/eval_job.h"
+
+#include "base/json.h"
+#include "base/table.h"
+
+#include <math.h>
+#include <stdio.h>
+
+double iso_eval_axis_loss(const struct iso_eval_job *j, const struct iso_eval_subject *s,
+                          const char *axis)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < j->suite.n; i++)
+        if (iso_str_eq(j->suite.task[i].axis, axis)) {
+            sum += s->score[i].loss;
+            n++;
+        }
+    return sum / (double)n;
+}
+
+bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (iso_str_eq(j->suite.task[k].axis, j->suite.task[i].axis))
+            return false;
+    return true;
+}
+
+/* The mean centred accuracy over the tasks with a baseline; NaN when there are none. */
+static double core_mean(const struct iso_eval_job *j, const struct iso_eval_subject *s)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < j->suite.n; i++)
+        if (!isnan(s->score[i].centred)) {
+            sum += s->score[i].centred;
+            n++;
+        }
+    return n ? sum / (double)n : NAN;
+}
+
+static void put_task_rows(struct iso_table *t, const struct iso_eval_job *j, size_t i)
+{
+    const struct iso_task_spec *spec = &j->suite.task[i];
+    for (size_t k = 0; k < j->n; k++) {
+        const struct iso_task_score *s = &j->subject[k].score[i];
+        iso_table_put(t, spec->axis);
+        iso_table_put(t, spec->name);
+        iso_table_put(t, j->subject[k].label);
+        iso_table_putf(t, "%zu", s->n);
+        iso_table_putf(t, "%.4f", s->loss);
+        iso_table_putf(t, "%.4f", s->loss_se);
+        double difference, se;
+        iso_paired_difference(&difference, &se, j->subject[0].items[i], j->subject[k].items[i],
+                              s->n);
+        if (k)
+            iso_table_putf(t, "%+.4f +- %.4f", difference, se);
+        else
+            iso_table_put(t, "-");
+        iso_table_putf(t, "%.1f%%", 100 * s->accuracy);
+        iso_table_putf(t, "%zu", s->cut);
+    }
+}
+
+void iso_eval_print_tables(const struct iso_eval_job *j)
+{
+    struct iso_table t;
+    enum iso_table_format format = j->args->latex ? ISO_TABLE_LATEX : ISO_TABLE_TEXT;
+    iso_table_init(&t, "axis|task|model|items|loss|+-|to the first|accuracy|cut");
+    for (size_t i = 0; i < j->suite.n; i++)
+        put_task_rows(&t, j, i);
+    iso_table_print(stdout, &t, format);
+    iso_table_release(&t);
+    putchar('\n');
+    iso_table_init(&t, "axis|model|loss (mean over tasks)");
+    for (size_t i = 0; i < j->suite.n; i++)
+        for (size_t k = 0; iso_eval_first_of_axis(j, i) && k < j->n; k++) {
+            iso_table_put(&t, j->suite.task[i].axis);
+            iso_table_put(&t, j->subject[k].label);
+            iso_table_putf(&t, "%.4f",
+                           iso_eval_axis_loss(j, &j->subject[k], j->suite.task[i].axis));
+        }
+    iso_table_print(stdout, &t, format);
+    iso_table_release(&t);
+    for (size_t k = 0; k < j->n; k++)
+        if (!isnan(core_mean(j, &j->subject[k])))
+            printf("\n%s: mean centred accuracy %.4f\n", j->subject[k].label,
+                   core_mean(j, &j->subject[k]));
+}
+
+static void put_task_json(struct iso_json_out *w, const struct iso_task_spec *spec,
+                          const struct iso_task_score *s)
+{
+    iso_json_begin(w, NULL, '{');
+    iso_json_put_string(w, "task", spec->name);
+    iso_json_put_string(w, "axis", spec->axis);
+    iso_json_put_int(w, "items", (int64_t)s->n);
+    iso_json_put_int(w, "tokens", (int64_t)s->tokens);
+    iso_json_put_int(w, "cut", (int64_t)s->cut);
+    iso_json_put_number(w, "loss", s->loss);
+    iso_json_put_number(w, "loss_se", s->loss_se);
+    iso_json_put_number(w, "accuracy", s->accuracy);
+    iso_json_put_number(w, "accuracy_se", s->accuracy_se);
+    iso_json_put_number(w, "centred_accuracy", s->centred);
+    iso_json_end(w, '}');
+}
+
+void iso_eval_print_json(const struct iso_eval_job *j)
+{
+    struct iso_str text = {0};
+    struct iso_json_out w = {&text, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_begin(&w, "models", '[');
+    for (size_t k = 0; k < j->n; k++) {
+        const struct iso_eval_subject *s = &j->subject[k];
+        iso_json_begin(&w, NULL, '{');
+        iso_json_put_string(&w, "checkpoint", s->checkpoint);
+        iso_json_put_int(&w, "recur", s->recur);
+        iso_json_put_number(&w, "core", core_mean(j, s));
+        iso_json_begin(&w, "axes", '{');
+        for (size_t i = 0; i < j->suite.n; i++)
+            if (iso_eval_first_of_axis(j, i))
+                iso_json_put_number(&w, j->suite.task[i].axis,
+                                    iso_eval_axis_loss(j, s, j->suite.task[i].axis));
+        iso_json_end(&w, '}');
+        iso_json_begin(&w, "tasks", '[');
+        for (size_t i = 0; i < j->suite.n; i++)
+            put_task_json(&w, &j->suite.task[i], &s->score[i]);
+        iso_json_end(&w, ']');
+        iso_json_end(&w, '}');
+    }
+    iso_json_end(&w, ']');
+    iso_json_end(&w, '}');
+    puts(text.text);
+    iso_str_release(&text);
+}
+
+void iso_eval_print_study(const struct iso_eval_job *j)
+{
+    struct iso_str columns = {0};
+    iso_str_puts(&columns, "run|budget|r|iterations|validation loss");
+    for (size_t i = 0; i < j->suite.n; i++)
+        if (iso_eval_first_of_axis(j, i))
+            iso_str_printf(&columns, "|%s", j->suite.task[i].axis);
+    struct iso_table t;
+    iso_table_init(&t, columns.text);
+    for (size_t k = 0; k < j->n; k++) {
+        const struct iso_eval_subject *s = &j->subject[k];
+        iso_table_put(&t, s->run->id);
+        iso_table_putf(&t, "%.3g", s->run->budget);
+        iso_table_putf(&t, "%g", s->run->r);
+        iso_table_putf(&t, "%d", s->recur);
+        iso_table_putf(&t, "%.4f", s->run->loss);
+        for (size_t i = 0; i < j->suite.n; i++)
+            if (iso_eval_first_of_axis(j, i))
+                iso_table_putf(&t, "%.4f", iso_eval_axis_loss(j, s, j->suite.task[i].axis));
+    }
+    iso_table_print(stdout, &t, j->args->latex ? ISO_TABLE_LATEX : ISO_TABLE_TEXT);
+    iso_table_release(&t);
+    iso_str_release(&columns);
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# isodepth eval STUDY: the finished runs of a study, its records and its table.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+iso=$(realpath "$B/isodepth")
+# shellcheck source=tests/cli/sweep_lib.bash
+. tests/cli/sweep_lib.bash
+
+make_data
+make_grid "$tmp/grid.yaml"
+sed -i 's/widths: .*/widths: [1]/' "$tmp/grid.yaml" # four runs
+"$iso" sweep "$tmp/grid.yaml" --data "$tmp/data" --out "$tmp/study" --jobs 2 >/dev/null 2>&1 ||
+    fail "sweep"
+score() { "$iso" eval "$tmp/study" --suite tests/golden/data/eval/suite.yaml \
+    --data tests/golden/data/eval "$@"; }
+score > "$tmp/text" || fail "eval"
+[ "$(wc -l < "$tmp/study/eval.csv")" = 13 ] || fail "four runs on three tasks: $(cat "$tmp/study/eval.csv")"
+[ "$(find "$tmp/study/eval" -name '*.jsonl' | wc -l)" = 12 ] || fail "records"
+head -1 "$tmp/text" | grep -q 'Words.*Sense' || fail "axes: $(cat "$tmp/text")"
+
+# Again: nothing is scored anew, the table is the same; other depths only where the loop allows.
+find "$tmp/study/eval" -name '*.jsonl' -exec touch -d 2000-01-01 {} +
+cp "$tmp/study/eval.csv" "$tmp/before.csv"
+score > /dev/null || fail "again"
+cmp -s "$tmp/before.csv" "$tmp/study/eval.csv" || fail "another table"
+[ -z "$(find "$tmp/study/eval" -name '*.jsonl' -newermt 2001-01-01)" ] || fail "scored again"
+score --recur 1,2,4 > /dev/null || fail "recur"
+python3 - "$tmp/study/eval.csv" <<'PY' || fail "depths"
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+depths = {(float(x["r"]), float(x["recur"])) for x in rows}
+assert depths == {(1, 1), (2, 2), (2, 1), (2, 4)}, depths
+PY
+
+# A run without weights is left out, and said.
+victim=$(find "$tmp/study/runs" -name model.safetensors | head -1)
+rm "$victim"
+rm -rf "$(dirname "$victim")/latest" "$(dirname "$victim")"/step*
+score > /dev/null 2> "$tmp/err" || fail "without one"
+grep -q "1 finished runs of .* have no weights" "$tmp/err" || fail "not said: $(cat "$tmp/err")"
+[ "$(wc -l < "$tmp/study/eval.csv")" = 10 ] || fail "three runs"
+"$iso" eval "$tmp/study" -c x --suite a --data b 2>"$tmp/err" && fail "both"
+grep -q "needed:" "$tmp/err" || fail "usage"
+echo ok
