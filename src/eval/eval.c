@@ -68,7 +68,8 @@ static void list_sequences(struct chunk *c)
                 (struct iso_sequence){.token = p->token,
                                       .n = p->n,
                                       .loss = ISO_NEW_N(float, p->n),
-                                      .hit = ISO_NEW_N(unsigned char, p->n)};
+                                      .hit = ISO_NEW_N(unsigned char, p->n),
+                                      .first = p->first - 1};
         }
     qsort(c->seq, c->n_seq, sizeof *c->seq, by_length);
 }

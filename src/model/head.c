@@ -43,15 +43,22 @@ void iso_head_train(struct iso_pass *p, float scale)
                    m->w + m->params.norm_final, p->rstd_final, p->rows, d);
 }
 
-void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit)
+static void score_rows(struct iso_pass *p, float *loss, unsigned char *hit, size_t i, size_t end)
 {
-    norm_final(p);
-    for (size_t i = 0, n; i < p->rows; i += n) {
-        n = rows_from(p, i);
+    for (size_t n; i < end; i += n) {
+        n = end - i < ISO_LOGIT_ROWS ? end - i : ISO_LOGIT_ROWS;
         logits(p, p->logits, i, n);
         p->m->kern->softcap_xent(loss + i, hit ? hit + i : NULL, p->logits, p->target + i, n,
                                  p->m->head->out, (size_t)p->m->arch.vocab, ISO_SOFTCAP, 0);
     }
+}
+
+void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit)
+{
+    size_t step = p->skip ? p->T : p->rows; /* in one go, or sequence by sequence */
+    norm_final(p);
+    for (size_t start = 0; start < p->rows; start += step)
+        score_rows(p, loss, hit, start + p->skip, start + step);
 }
 
 void iso_head_logits(struct iso_pass *p, float *z)

@@ -54,6 +54,8 @@ struct iso_pass {
 
     /* The sequences at hand. */
     size_t n, T, rows;
+    size_t skip;             /* scoring: of each sequence the losses of this many targets are not
+                                wanted and not computed; else 0 */
     int32_t *token, *target; /* [rows] */
     float *grad;             /* the worker's gradient block, NULL without backward */
     struct iso_kv *kv;       /* NULL but in generation, where T = 1 */

@@ -71,14 +71,17 @@ static void run_group(void *ctx, size_t g, int w)
     struct job *j = ctx;
     struct iso_scorer *s = j->s;
     const struct iso_sequence *seq = j->seq + j->group[g].first;
-    size_t count = j->group[g].n, T = seq->n - 1;
-    for (size_t i = 0; i < count; i++)
+    size_t count = j->group[g].n, T = seq->n - 1, first = T - 1;
+    for (size_t i = 0; i < count; i++) {
         memcpy(s->token[w] + i * (T + 1), seq[i].token, (T + 1) * sizeof **s->token);
+        first = seq[i].first < first ? seq[i].first : first;
+    }
+    s->pass[w]->skip = first;
     iso_pass_score(s->pass[w], s->loss[w], s->hit[w], s->token[w], count, T);
     for (size_t i = 0; i < count; i++) {
-        memcpy(seq[i].loss, s->loss[w] + i * T, T * sizeof(float));
+        memcpy(seq[i].loss + first, s->loss[w] + i * T + first, (T - first) * sizeof(float));
         if (seq[i].hit)
-            memcpy(seq[i].hit, s->hit[w] + i * T, T);
+            memcpy(seq[i].hit + first, s->hit[w] + i * T + first, T - first);
     }
 }
 

@@ -1,5 +1,6 @@
 /* Scoring: the loss of every token of given sequences, on several threads.
  *
+ * The head is run for wanted losses only: of a prompt with solved examples that is the answer.
  * Sequences may have any length up to `longest`, also beyond the trained one: the rotary tables
  * go on.  Neighbours of equal length run together, so sort by length when order is free. */
 #ifndef ISO_MODEL_SCORE_H
@@ -10,8 +11,9 @@
 struct iso_sequence {
     const int32_t *token; /* [n] */
     size_t n;             /* at least 2 */
-    float *loss;          /* [n-1] out: nats of token[i+1] after token[0..i] */
+    float *loss;          /* [n-1] out: nats of token[i+1] after token[0..i], from `first` on */
     unsigned char *hit;   /* [n-1] out, may be NULL: whether it is the most likely one */
+    size_t first;         /* losses before this one are not wanted (0: all are) */
 };
 
 struct iso_scorer;

@@ -343,14 +343,26 @@ static void test_scorer(void **state)
     struct iso_scorer *s1 = iso_scorer_new(m, LONG, 2, 1), *s3 = iso_scorer_new(m, LONG, 2, 3);
     for (size_t i = 0; i < N; i++) {
         size_t len = i < 12 ? 10 + i / 4 : LONG - i;
-        one[i] = (struct iso_sequence){tokens[i], len, alone[i], NULL};
-        all[i] = (struct iso_sequence){tokens[i], len, together[i], hit[i]};
+        one[i] = (struct iso_sequence){tokens[i], len, alone[i], NULL, 0};
+        all[i] = (struct iso_sequence){tokens[i], len, together[i], hit[i], 0};
         iso_scorer_run(s1, &one[i], 1);
     }
     iso_scorer_run(s3, all, N);
     for (size_t i = 0; i < N; i++)
         for (size_t k = 0; k + 1 < one[i].n; k++)
             assert_true(fabsf(alone[i][k] - together[i][k]) <= 1e-5f * alone[i][k]);
+    /* Only some losses: those are the same, the others are left alone. */
+    for (size_t i = 0; i < N; i++) {
+        all[i].first = i < 12 ? 5 : 100;
+        for (size_t k = 0; k < LONG; k++)
+            together[i][k] = -1;
+    }
+    iso_scorer_run(s3, all, N);
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k + 1 < one[i].n; k++)
+            assert_true(k < all[i].first
+                            ? together[i][k] == -1
+                            : fabsf(alone[i][k] - together[i][k]) <= 1e-5f * alone[i][k]);
     iso_scorer_free(s1);
     iso_scorer_free(s3);
     int depth;
