@@ -77,6 +77,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         names[i] = name_of(ops.at[i]);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
         st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, ISO_RUNS_TRAINED, err);
+    for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
+        st = iso_fit_args_check(&a->fit, &tables[i], err);
     if (st == ISO_OK)
         st = iso_compare_run(&compare, &tables[0], &tables[1], ops.n - 1,
                              (const char *const *)names, &o, err);

@@ -175,16 +175,6 @@ static enum iso_status study_options(struct iso_study_options *out, const struct
     return ISO_OK;
 }
 
-static enum iso_status check_embeddings(const struct iso_runs *runs, bool wanted,
-                                        struct iso_err *err)
-{
-    for (size_t i = 0; wanted && i < runs->n; i++)
-        if (isnan(runs->at[i].n_embed))
-            return iso_fail(err, ISO_BAD_INPUT, "%s:%d: column n_embed: --embeddings needs it",
-                            runs->at[i].file, runs->at[i].line);
-    return ISO_OK;
-}
-
 static enum iso_status run_studies(struct result *result, const struct iso_runs *runs,
                                    const struct iso_study_options *o, struct iso_err *err)
 {
@@ -206,7 +196,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_runs_read(&runs, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
     if (st == ISO_OK)
-        st = check_embeddings(&runs, o.fit.embeddings, err);
+        st = iso_fit_args_check(&a->fit, &runs, err);
     if (st == ISO_OK)
         st = run_studies(&result, &runs, &o, err);
     if (st == ISO_OK && *a->out)

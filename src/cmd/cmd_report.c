@@ -137,8 +137,9 @@ static void release(struct job *job)
 }
 
 static enum iso_status read_tables(struct job *job, struct iso_operands ops,
-                                   const struct iso_strings *variants, struct iso_err *err)
+                                   const struct report_args *a, struct iso_err *err)
 {
+    const struct iso_strings *variants = &a->compare;
     enum iso_status st =
         iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
     job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, variants->n + 1);
@@ -146,6 +147,10 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
         st = iso_runs_read(&job->variant[i], &variants->at[i], 1, ISO_RUNS_TRAINED, err);
         job->n_variant = i + 1;
     }
+    if (st == ISO_OK)
+        st = iso_fit_args_check(&a->fit, &job->base, err);
+    for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
+        st = iso_fit_args_check(&a->fit, &job->variant[i], err);
     return st;
 }
 
@@ -206,7 +211,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     for (size_t i = 0; i < a->compare.n && st == ISO_OK; i++)
         st = check_overwrite(&job.arena, a->out, a->compare.at[i], err);
     if (st == ISO_OK)
-        st = read_tables(&job, ops, &a->compare, err);
+        st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)
         st = compute(&job, ops, a, &o, err);
     if (st == ISO_OK)

@@ -68,5 +68,8 @@ struct iso_fit_args {
 /* Checks the words and fills in options, the law being the default one. */
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
                                      struct iso_err *err);
+/* Whether the table has what the options ask for. */
+enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct iso_runs *runs,
+                                   struct iso_err *err);
 
 #endif

@@ -21,7 +21,7 @@ static struct sizes sizes_at(const struct iso_study *study, const struct iso_flo
                           .n_once = c->once * n,
                           .n_rec = c->rec * n,
                           .n_inject = c->inject * n,
-                          .n_embed = 0};
+                          .n_embed = c->embed * sqrt(n)};
     return (struct sizes){iso_flops_curve_at(c, n), n, iso_fit_n_eff(&study->fit, &run)};
 }
 

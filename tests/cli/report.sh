@@ -193,6 +193,7 @@ expect 2 "expected once, recurrent or none" "$runs" --out "$dir/x" --injection t
 mkdir "$dir/study" && cp "$runs" "$dir/study/runs.csv"
 expect 2 "would overwrite its input" "$dir/study" --out "$dir/study/../study"
 cmp "$runs" "$dir/study/runs.csv" || fail "the input was overwritten"
+expect 1 "column n_embed: --embeddings needs it" "$runs" --out "$dir/x" --embeddings
 expect 1 "no-such.csv" "$dir/no-such.csv" --out "$dir/x"
 expect 1 "$dir/said: cannot make the directory" "$runs" --starts 30 --resamples 0 --out "$dir/said/x"
 echo "report: all checks passed"
