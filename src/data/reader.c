@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct iso_format *const formats[] = {
     &iso_format_text, &iso_format_jsonl, &iso_format_parquet, &iso_format_llmc, &iso_format_nanogpt,
@@ -205,6 +206,13 @@ static enum iso_status choose(struct iso_reader *r, const char *path, bool *want
     return ISO_OK;
 }
 
+/* Whether a second reading finds the same bytes: not so for a named pipe. */
+static bool can_be_read_twice(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 static enum iso_status open_file(struct iso_reader *r, const char *path, struct iso_err *err)
 {
     bool standard = iso_str_eq(path, "-"), wanted = false;
@@ -216,7 +224,7 @@ static enum iso_status open_file(struct iso_reader *r, const char *path, struct 
     if (!r->format->streamed && (standard || iso_stream_compressed(r->stream)))
         return iso_fail(err, ISO_BAD_INPUT, "%s: %s must be a plain file: %s", name,
                         r->format->name, standard ? "save it first" : "decompress it first");
-    if (r->opts.skip_bad && iso_stream_compressed(r->stream) && !standard &&
+    if (r->opts.skip_bad && iso_stream_compressed(r->stream) && can_be_read_twice(path) &&
         (st = iso_stream_verify(path, err)) != ISO_OK)
         return st;
     if (!r->format->streamed) {
