@@ -23,6 +23,17 @@ for f in train-00000.shard val-00000.shard; do
     cmp "$work/one/$f" "$work/pipe/$f" || fail "standard input gives other rows"
 done
 
+gzip -c "$work/text.txt" > "$work/text.txt.gz"
+"$iso" -q pack "$work/text.txt.gz" --tokenizer bytes -T 127 --out "$work/gz" > /dev/null
+cmp "$work/one/train-00000.shard" "$work/gz/train-00000.shard" || fail "gzip gives other rows"
+
+# Ready tokens of Parquet: a list of T+1 tokens is a row as it stands; no tokenizer is needed.
+"$iso" pack tests/data/parquet/duckdb_tokens_snappy_v1.parquet --vocab 65536 -T 15 --val 0 \
+    --out "$work/ready" --json > "$work/log"
+grep -q '"cropped": 0' "$work/log" || fail "ready tokens: $(cat "$work/log")"
+"$iso" data "$work/ready" --verify --json | grep -q '"tokenizer": "none"' || fail "ready tokens"
+[ "$("$iso" data "$work/ready" --row 0 | wc -w)" = 16 ] || fail "a row of ready tokens"
+
 # The file twice: every document of the second is a duplicate, the rows are the same.
 "$iso" pack "$work/text.txt" "$work/text.txt" --tokenizer bytes -T 127 --out "$work/double" \
     --json > "$work/log"
