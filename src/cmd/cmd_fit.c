@@ -142,6 +142,8 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
     }
     if (st == ISO_OK && !result->by_r)
         st = iso_report_draw(&result->all.study[0], dir, err);
+    if (st == ISO_OK && !result->by_r)
+        st = iso_report_draw(&result->all.study[0], dir, err);
     iso_str_release(&text);
     iso_str_release(&tables);
     return st;

@@ -76,20 +76,58 @@ static void diagnose(struct iso_fit *fit, const struct iso_design *x, const doub
     }
 }
 
-/* The cell of a run, for sums over clusters of correlated errors. */
-static bool same_cell(const struct iso_run *a, const struct iso_run *b)
+/* Adds what one row contributes to the gradient; the scratch holds the terms of the law at the
+ * fit's parameters. */
+static void add_row_gradient(double *g, const struct iso_design *x, const struct iso_group *group,
+                             size_t i, const struct iso_fit *fit, const struct iso_scratch *s)
 {
-    return a->budget == b->budget && a->r == b->r;
+    const double e_term = exp(fit->param[ISO_P_E]), sum = s->t_n[i] + s->t_d[i] + e_term;
+    const double offset = group->offset < x->n_param ? fit->param[group->offset] : 0;
+    const double z = (s->ln_s[i] + offset - x->log_l[i]) / x->delta;
+    const double k = x->weight[i] * fmin(fmax(z, -1), 1) / x->delta;
+    const double k_n = k * s->t_n[i] / sum, k_d = k * s->t_d[i] / sum;
+    g[ISO_P_A] += k_n;
+    g[ISO_P_ALPHA] -= k_n * s->ln_n[i];
+    g[ISO_P_B] += k_d;
+    g[ISO_P_BETA] -= k_d * x->log_d[i];
+    g[ISO_P_E] += k * e_term / sum;
+    if (group->phi < x->n_param)
+        g[group->phi] -= fit->alpha * k_n * s->d1[i];
+    if (group->offset < x->n_param)
+        g[group->offset] += k;
 }
 
-/* Sandwich errors: H^-1 (sum over cells of g g') H^-1, g the gradient of a cell.  Runs are
- * sorted by budget and r, so a cell's runs stand together. */
+/* The gradients of the (budget, r) cells, [cells * n_param]; errors inside a cell may be
+ * correlated. */
+static double *cell_gradients(size_t *n_cells, const struct iso_fit *fit,
+                              const struct iso_design *x, const struct iso_runs *runs,
+                              const struct iso_scratch *scratch)
+{
+    size_t *cell = ISO_NEW_N(size_t, runs->n + 1);
+    *n_cells = 0;
+    for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell stand together */
+        *n_cells += i == 0 || runs->at[i].budget != runs->at[i - 1].budget ||
+                    runs->at[i].r != runs->at[i - 1].r;
+        cell[i] = *n_cells - 1;
+    }
+    double *g = ISO_NEW_N(double, *n_cells * x->n_param + 1);
+    for (size_t k = 0; k < x->n_group; k++)
+        for (size_t i = x->group[k].first; i < x->group[k].first + x->group[k].n; i++)
+            if (x->run[i] != SIZE_MAX)
+                add_row_gradient(g + cell[x->run[i]] * x->n_param, x, &x->group[k], i, fit,
+                                 scratch);
+    free(cell);
+    return g;
+}
+
+/* Sandwich errors: H^-1 (sum over cells of g g') H^-1, g the gradient of a cell.  The scratch
+ * must hold the evaluation that gave gradient and Hessian. */
 static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
                             const struct iso_runs *runs, const double *gradient,
-                            const double *hessian, struct iso_scratch *scratch)
+                            const double *hessian, const struct iso_scratch *scratch)
 {
     const size_t n_param = x->n_param;
-    size_t index[ISO_MAX_PARAM], n = 0;
+    size_t index[ISO_MAX_PARAM], n = 0, n_cells;
     for (size_t p = 0; p < n_param; p++) {
         fit->std_error[p] = NAN;
         if (!iso_param_held(x, fit->param, gradient, p))
@@ -102,26 +140,15 @@ static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
     if (n == 0 || !iso_invert_spd(inverse, free_hessian, n))
         return;
     double variance[ISO_MAX_PARAM] = {0};
-    unsigned *count = ISO_NEW_N(unsigned, runs->n);
-    for (size_t i = 0; i < runs->n;) {
-        size_t end = i;
-        while (end < runs->n && same_cell(&runs->at[end], &runs->at[i]))
-            count[end++] = 1;
-        struct iso_design cell;
-        double g[ISO_MAX_PARAM];
-        iso_design_resample(&cell, x, count);
-        iso_objective(&cell, fit->param, g, NULL, ISO_CURVE_NONE, scratch);
-        iso_design_release(&cell);
+    double *g = cell_gradients(&n_cells, fit, x, runs, scratch);
+    for (size_t c = 0; c < n_cells; c++)
         for (size_t p = 0; p < n; p++) {
             double shift = 0;
             for (size_t q = 0; q < n; q++)
-                shift += inverse[p * n + q] * g[index[q]];
+                shift += inverse[p * n + q] * g[c * n_param + index[q]];
             variance[p] += shift * shift;
         }
-        memset(count + i, 0, (end - i) * sizeof *count);
-        i = end;
-    }
-    free(count);
+    free(g);
     for (size_t p = 0; p < n; p++)
         fit->std_error[index[p]] = sqrt(variance[p]);
 }

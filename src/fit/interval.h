@@ -53,7 +53,7 @@ struct iso_jackknife_row {
 };
 struct iso_jackknife {
     size_t n;
-    struct iso_jackknife_row *row; /* each budget, then each r, then each cell */
+    struct iso_jackknife_row *row; /* each budget, each r, each cell; none of a kind above 200 */
     double max_shift;              /* largest |shift| */
 };
 enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *arena,

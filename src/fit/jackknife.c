@@ -10,6 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* A table where nearly every run is its own cell would need as many fits as it has runs. */
+enum { MAX_LEFT_OUT = 200 };
+
 struct job {
     const struct iso_design *x;
     const struct iso_runs *runs;
@@ -58,15 +61,18 @@ enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *a
         const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);
         const size_t n_r = iso_runs_recurrences(&r, arena, runs);
         out->row = iso_arena_alloc(arena, n_budgets + n_r + runs->n, sizeof *out->row);
-        for (size_t i = 0; i < n_budgets; i++)
+        for (size_t i = 0; n_budgets <= MAX_LEFT_OUT && i < n_budgets; i++)
             out->row[out->n++] = (struct iso_jackknife_row){.budget = budget[i], .r = NAN};
-        for (size_t i = 0; i < n_r; i++)
+        for (size_t i = 0; n_r <= MAX_LEFT_OUT && i < n_r; i++)
             out->row[out->n++] = (struct iso_jackknife_row){.budget = NAN, .r = r[i]};
+        const size_t without_cells = out->n;
         for (size_t i = 0; i < runs->n; i++)
             if (i == 0 || runs->at[i].budget != runs->at[i - 1].budget ||
                 runs->at[i].r != runs->at[i - 1].r)
                 out->row[out->n++] =
                     (struct iso_jackknife_row){.budget = runs->at[i].budget, .r = runs->at[i].r};
+        if (out->n - without_cells > MAX_LEFT_OUT)
+            out->n = without_cells;
         struct job job = {&x, runs, options, best, out->row};
         iso_parallel_for(out->n, options->threads, run_row, &job);
         for (size_t i = 0; i < out->n; i++)

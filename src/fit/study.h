@@ -64,6 +64,7 @@ void iso_fit_write_json(struct iso_json_out *w, const char *key, const struct is
 struct iso_study_table {
     const char *name, *title;
     void (*build)(struct iso_table *t, const struct iso_study *study);
+    bool long_one; /* a row for each cell: not on the terminal's page */
 };
 extern const struct iso_study_table iso_study_tables[];
 

@@ -99,6 +99,22 @@ static void write_diagnostics(struct iso_str *out, const struct iso_study *s, bo
                            f->name[p], f->param[p]);
 }
 
+/* phi without each budget, and without each r; single cells are in the long table. */
+static void write_jackknife(struct iso_str *out, const struct iso_jackknife *j)
+{
+    for (int by_r = 0; by_r < 2; by_r++) {
+        iso_str_printf(out, "phi without %s:", by_r ? "one r" : "one budget");
+        for (size_t i = 0; i < j->n; i++) {
+            const struct iso_jackknife_row *row = &j->row[i];
+            if (isnan(by_r ? row->budget : row->r) && !isnan(row->phi))
+                iso_str_printf(out, " %.3f (%.3g)", row->phi, by_r ? row->r : row->budget);
+        }
+        iso_str_puts(out, ".\n");
+    }
+    iso_str_printf(out, "Leaving out one budget, r or cell moves phi by at most %.3f.\n",
+                   j->max_shift);
+}
+
 static void write_trust(struct iso_str *out, const struct iso_study *s)
 {
     const struct iso_intervals *v = &s->intervals;
@@ -106,8 +122,7 @@ static void write_trust(struct iso_str *out, const struct iso_study *s)
         iso_str_printf(out, "Widest: %s, [%.3f, %.3f].\n", v->widest, v->widest_low,
                        v->widest_high);
     if (s->has_intervals && v->jackknife.n)
-        iso_str_printf(out, "Leaving out one budget, r or cell moves phi by at most %.3f.\n",
-                       v->jackknife.max_shift);
+        write_jackknife(out, &v->jackknife);
     if (s->has_intervals && v->pure.n_points)
         iso_str_printf(out,
                        "Repeated seeds at %zu points: noise %.2e in ln L; lack of fit F(%zu, %zu) "
@@ -144,7 +159,7 @@ void iso_study_write_page(struct iso_str *out, const struct iso_study *s, bool c
     for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
         struct iso_table t;
         row->build(&t, s);
-        if (t.n_cell > t.n_col) {
+        if (t.n_cell > t.n_col && !row->long_one) {
             heading(out, row->title, colour);
             iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
         }
@@ -156,5 +171,8 @@ void iso_study_write_page(struct iso_str *out, const struct iso_study *s, bool c
         if (iso_str_eq(row->name, "shape"))
             write_holdout(out, s);
     }
-    iso_str_printf(out, "\n%.1f s.\n", s->seconds);
+    iso_str_printf(out,
+                   "\nMore, cell by cell (jackknife, frontier, optima): --out DIR, or --json. "
+                   "%.1f s.\n",
+                   s->seconds);
 }
