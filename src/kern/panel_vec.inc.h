@@ -53,6 +53,15 @@ ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t s
     }
 }
 
+/* Asks for part g of `parts` of the n floats at p, towards L2. */
+ISO_INLINE void fetch_part(const float *p, size_t n, size_t g, size_t parts)
+{
+    enum { LINE = 16 };
+    size_t lines = (n + parts * LINE - 1) / (parts * LINE);
+    for (size_t i = g * lines; i < (g + 1) * lines; i++)
+        _mm_prefetch((const char *)(p + i * LINE), _MM_HINT_T1);
+}
+
 /* `groups` groups of `rows` rows times all panels of a packed matrix with N columns, which lie
  * `apart` floats apart. */
 ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size_t step,
@@ -60,9 +69,12 @@ ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size
                           size_t groups, const size_t rows)
 {
     for (size_t n = 0; n < N; n += NR, b += apart)
-        for (size_t g = 0; g < groups; g++)
+        for (size_t g = 0; g < groups; g++) {
+            if (groups > 1 && n + NR < N) /* the next panel, while this one is in use */
+                fetch_part(b + apart, K * NR, g, groups);
             micro(c + g * rows * ldc + n, ldc, a + g * group, row, step, b, K,
                   N - n < NR ? N - n : NR, add, rows);
+        }
 }
 
 /* micro_all for a constant number of rows and either layout of A, each a function of its own. */
