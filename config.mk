@@ -1,5 +1,5 @@
 # Optional libraries. Each row: a probe, its flags, and the sources that are left out without it.
-# YAML and NLopt are always needed; set ISO_WITHOUT="zstd dnnl" to build as if those were missing.
+# YAML and NLopt are always needed; set ISO_WITHOUT="zstd sqlite" to build as if those were missing.
 
 PKG_CONFIG ?= pkg-config
 ISO_WITHOUT ?=
@@ -11,21 +11,19 @@ HAVE_SENTENCEPIECE := $(call pkg,sentencepiece,sentencepiece)
 HAVE_ZLIB          := $(call pkg,zlib,zlib)
 HAVE_ZSTD          := $(call pkg,zstd,libzstd)
 HAVE_SNAPPY        := $(call header,snappy,snappy-c.h)
-HAVE_DNNL          := $(call header,dnnl,dnnl.h)
 HAVE_SQLITE        := $(call pkg,sqlite,sqlite3)
 
-PARTS := SENTENCEPIECE ZLIB ZSTD SNAPPY DNNL SQLITE
+PARTS := SENTENCEPIECE ZLIB ZSTD SNAPPY SQLITE
 HAVE_FLAGS := $(foreach p,$(PARTS),-DISO_HAVE_$p=$(or $(HAVE_$p),0))
 
 LIBS := -lyaml -lnlopt
 LIBS += $(if $(HAVE_SENTENCEPIECE),-lsentencepiece -lsentencepiece_train)
 LIBS += $(if $(HAVE_ZLIB),-lz) $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_SNAPPY),-lsnappy)
-LIBS += $(if $(HAVE_DNNL),-ldnnl) $(if $(HAVE_SQLITE),-lsqlite3)
+LIBS += $(if $(HAVE_SQLITE),-lsqlite3)
 
 # A part that is missing leaves out its one file.
 LEFT_OUT :=
 LEFT_OUT += $(if $(HAVE_SENTENCEPIECE),,src/data/spm.cc)
-LEFT_OUT += $(if $(HAVE_DNNL),,src/kern/gemm_dnnl.c)
 # Other processors than x86-64 have the plain C kernels.
 LEFT_OUT += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),,$(wildcard src/kern/*_avx2.c \
     src/kern/*_avx512.c src/kern/*_amx.c tests/kern/*_avx2.c))

@@ -15,7 +15,6 @@ static const struct {
     {"zlib", "gzip files", ISO_HAVE_ZLIB},
     {"zstd", "zstd files", ISO_HAVE_ZSTD},
     {"snappy", "snappy pages in Parquet files", ISO_HAVE_SNAPPY},
-    {"dnnl", "oneDNN matrix products", ISO_HAVE_DNNL},
     {"sqlite", "study stores", ISO_HAVE_SQLITE},
 };
 
