@@ -299,6 +299,51 @@ static void test_published_chinchilla_refit(void **state)
     iso_runs_release(&runs);
 }
 
+/* What SciPy's L-BFGS-B finds on the same sums (bench/fit_scipy.py, 60 to 500 starts): never
+ * better. */
+static void test_never_worse_than_scipy(void **state)
+{
+    (void)state;
+    static const struct {
+        double r, huber, beta; /* r = 0: the joint law */
+    } found[] = {{0, 2.843654523530e-04, 0.36705116},
+                 {1, 5.837051181165683e-05, 0.26710418},
+                 {2, 5.275189614417886e-05, 0.36433079},
+                 {4, 6.810627707846998e-05, 0.38955154},
+                 {8, 5.342756919571902e-05, 0.36199002}};
+    struct iso_runs runs;
+    read_example(&runs, "examples/paper_baseline.csv");
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        struct iso_fit_options o = quick();
+        struct iso_runs part = {0};
+        o.law = found[i].r == 0 ? &iso_law_joint : &iso_law_chinchilla;
+        iso_runs_filter(&part, &runs, has_r, &found[i].r);
+        const struct iso_fit f = fit(found[i].r == 0 ? &runs : &part, &o);
+        assert_true(f.huber_sum <= found[i].huber * (1 + 1e-9));
+        assert_near(f.beta, found[i].beta, 1e-5);
+        iso_runs_release(&part);
+    }
+    iso_runs_release(&runs);
+}
+
+/* What counts as N moves phi: by about -0.09 with the output layer, by -0.19 with all embeddings.
+ */
+static void test_embeddings(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_fit_options o = quick();
+    read_example(&runs, "examples/paper_baseline.csv");
+    const double without = fit(&runs, &o).phi;
+    o.embeddings = true;
+    for (int matrices = 1; matrices <= 2; matrices++) {
+        for (size_t i = 0; i < runs.n; i++)
+            runs.at[i].n_embed = matrices * 32064 * runs.at[i].d_model;
+        assert_near(fit(&runs, &o).phi - without, matrices == 1 ? -0.09 : -0.19, 0.03);
+    }
+    iso_runs_release(&runs);
+}
+
 /* More runs than parameters, and some that loop, or a clear refusal. */
 static void test_refusals(void **state)
 {
@@ -357,6 +402,8 @@ int main(void)
         cmocka_unit_test(test_published_joint),
         cmocka_unit_test(test_published_chinchilla_rows),
         cmocka_unit_test(test_published_chinchilla_refit),
+        cmocka_unit_test(test_never_worse_than_scipy),
+        cmocka_unit_test(test_embeddings),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_statistics),
     };
