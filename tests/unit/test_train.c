@@ -248,7 +248,7 @@ static void test_memory_per_worker(void **state)
     size_t one = iso_trainer_bytes(&spec, kern);
     spec.workers = 2;
     size_t per_worker = iso_trainer_bytes(&spec, kern) - one;
-    assert_true(per_worker > 1e9 && per_worker < 4e9);
+    assert_true(per_worker > 1000000000 && per_worker < 4000000000);
 }
 
 static void put_lines(const char *dir_name, int64_t from, int64_t to, int64_t resume)
