@@ -164,7 +164,7 @@ void iso_study_write_page(struct iso_str *out, const struct iso_study *s, bool c
             iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
         }
         iso_table_release(&t);
-        if (iso_str_eq(row->name, "law"))
+        if (iso_str_eq(row->name, "parameters"))
             write_diagnostics(out, s, colour);
         if (iso_str_eq(row->name, "intervals"))
             write_trust(out, s);

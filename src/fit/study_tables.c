@@ -49,6 +49,24 @@ static void build_law(struct iso_table *t, const struct iso_study *s)
     }
 }
 
+static void build_parameters(struct iso_table *t, const struct iso_study *s)
+{
+    iso_table_init(t, "Parameter|value|standard error|low|high");
+    for (size_t p = 0; p < s->fit.n_param; p++) {
+        const struct iso_bootstrap *b = s->has_intervals ? &s->intervals.bootstrap[0] : NULL;
+        if (s->fit.lower[p] == s->fit.upper[p])
+            continue; /* held fixed */
+        if (isnan(s->r))
+            iso_table_put(t, s->fit.name[p]);
+        else
+            iso_table_putf(t, "%s of r = %g", s->fit.name[p], s->r);
+        put_number(t, "%.4f", s->fit.param[p]);
+        put_number(t, "%.4f", s->fit.std_error[p]);
+        put_number(t, "%.4f", b ? b->param_low[p] : NAN);
+        put_number(t, "%.4f", b ? b->param_high[p] : NAN);
+    }
+}
+
 static void put_interval(struct iso_table *t, const char *name, double low, double high,
                          const char *note)
 {
@@ -211,6 +229,8 @@ static void build_left_out(struct iso_table *t, const struct iso_study *s)
 
 const struct iso_study_table iso_study_tables[] = {
     {"law", "The fit", build_law, false},
+    {"parameters", "Parameters (a = ln A, b = ln B, e = ln E) with the bootstrap over cells",
+     build_parameters, false},
     {"intervals", "How far phi can be trusted", build_intervals, false},
     {"robustness", "The same fit with one choice changed", build_robustness, false},
     {"shape", "Checks: one phi for each r, and an offset for each r", build_shape, false},
