@@ -8,46 +8,67 @@ iso=$(realpath "$B/isodepth")
 here=$(dirname "$0")
 # shellcheck source=/dev/null
 . "$here/sweep_lib.bash"
-export ISO_TRAIN_PROGRAM
-ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
-export STANDIN_STEPS=40 STANDIN_SLEEP=0.005
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml
-"$iso" sweep toy.yaml --no-fit --data data --out quiet >/dev/null 2>&1 || fail "the undisturbed study"
-results quiet > want
+
+# The processes that train study $1.
+children() { pgrep -f "train $tmp/$1/grid.yaml"; }
+
+# disturb STUDY FLAGS...: kills until there were twenty, then lets it finish.
+disturb() {
+    local study=$1 kills=0 schedulers=0 tries=0 scheduler victim
+    shift
+    while [ $kills -lt 20 ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || fail "only $kills kills"
+        "$iso" sweep toy.yaml --no-fit --data data --out "$study" --retries 100 "$@" \
+            >/dev/null 2>>log &
+        scheduler=$!
+        while [ $kills -lt 20 ]; do
+            sleep "0.$((10 + RANDOM % 40))"
+            kill -0 $scheduler 2>/dev/null || break
+            if [ $((RANDOM % 3)) = 0 ]; then
+                kill -9 $scheduler && kills=$((kills + 1)) schedulers=$((schedulers + 1))
+                break
+            fi
+            victim=$(children "$study" | shuf -n 1 --random-source=<(yes "$RANDOM"))
+            [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null && kills=$((kills + 1))
+        done
+        wait $scheduler 2>/dev/null
+        # Finished before the twentieth kill: one run goes, and it goes on.
+        if [ "$(find "$study/runs" -name result.json | wc -l)" = 12 ]; then
+            rm -r "$study/runs/$(ls "$study/runs" | shuf -n 1 --random-source=<(yes "$RANDOM"))"
+        fi
+    done
+    "$iso" sweep toy.yaml --no-fit --data data --out "$study" --retries 100 "$@" > out 2>>log ||
+        fail "$study: after 20 kills"
+    grep -q '12 runs: 12 done' out || fail "$study: all done"
+    [ -z "$(children "$study")" ] || fail "$study: orphans are left"
+    [ $schedulers -ge 3 ] && [ $((kills - schedulers)) -ge 3 ] || fail "one-sided: $schedulers"
+    echo "$study: $schedulers schedulers and $((kills - schedulers)) runs killed, $tries starts"
+}
 
 RANDOM=20261115
-kills=0
-schedulers=0
-tries=0
-children() { pgrep -f "standin_trainer train $tmp/loud/"; }
-while [ $kills -lt 20 ]; do
-    tries=$((tries + 1))
-    [ $tries -lt 200 ] || fail "only $kills kills"
-    "$iso" sweep toy.yaml --no-fit --data data --out loud --retries 100 >/dev/null 2>>log &
-    scheduler=$!
-    while [ $kills -lt 20 ]; do
-        sleep "0.$((10 + RANDOM % 40))"
-        kill -0 $scheduler 2>/dev/null || break
-        if [ $((RANDOM % 3)) = 0 ]; then
-            kill -9 $scheduler && kills=$((kills + 1)) schedulers=$((schedulers + 1))
-            break
-        fi
-        victim=$(children | shuf -n 1 --random-source=<(yes "$RANDOM"))
-        [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null && kills=$((kills + 1))
-    done
-    wait $scheduler 2>/dev/null
-    # Finished before the twentieth kill: a few results go, and it goes on.
-    if [ "$(ls loud/runs/*/result.json 2>/dev/null | wc -l)" = 12 ]; then
-        rm -r "loud/runs/$(ls loud/runs | shuf -n 1 --random-source=<(yes "$RANDOM"))"
-    fi
-done
-"$iso" sweep toy.yaml --no-fit --data data --out loud --retries 100 > out 2>>log || fail "after 20 kills"
-grep -q '12 runs: 12 done' out || fail "all done"
-results loud | diff - want || fail "the results differ"
+# With the stand-in, which notices a second trainer in its folder.
+export STANDIN_STEPS=40 STANDIN_SLEEP=0.005
+ISO_TRAIN_PROGRAM=$(realpath "$OLDPWD/$here/../standin_trainer")
+export ISO_TRAIN_PROGRAM
+"$iso" sweep toy.yaml --no-fit --data data --out quiet >/dev/null 2>&1 || fail "undisturbed"
+disturb loud
+diff <(results quiet) <(results loud) || fail "the results differ"
 [ ! -e loud/races ] || fail "two trainers in one folder: $(cat loud/races)"
-sleep 0.1
-[ -z "$(children)" ] || fail "orphans are left"
-[ $schedulers -ge 5 ] && [ $((kills - schedulers)) -ge 5 ] || fail "one-sided: $schedulers schedulers"
-echo "ok: $schedulers schedulers and $((kills - schedulers)) runs killed in $tries starts"
+
+# With the trainer itself: losses and weights to the last bit.
+unset ISO_TRAIN_PROGRAM
+learned() {
+    for d in "$1"/runs/*/; do
+        echo "$(basename "$d") $(grep '"loss"' "$d/result.json") $(sha256sum < "$d/model.safetensors")"
+    done
+}
+short="budgets=[4e9, 1.2e10]" # 9 to 180 steps
+"$iso" sweep toy.yaml --no-fit --data data --out quiet2 --set "$short" >/dev/null 2>&1 ||
+    fail "undisturbed"
+disturb loud2 --set "$short" --set save_every=5
+diff <(learned quiet2) <(learned loud2) || fail "the trained models differ"
+echo ok
