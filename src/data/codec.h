@@ -1,8 +1,8 @@
 /* Compression: one row per library, each in the one file that includes that library.
  *
  * A codec decompresses a stream in bounded memory (files) or one block of known size (pages of a
- * Parquet file).  A build without the library has the same row, whose functions give
- * ISO_MISSING and say so. */
+ * Parquet file).  A build without the library has the same row without functions;
+ * iso_codec_missing then says what to install. */
 #ifndef ISO_DATA_CODEC_H
 #define ISO_DATA_CODEC_H
 
@@ -25,6 +25,7 @@ struct iso_codec {
     const char *extensions; /* separated by blanks; "" for a codec without files of its own */
     const char *magic;      /* first bytes of such a file */
     size_t magic_len;
+    const char *package; /* Debian's, to build with the codec */
     /* Streaming; NULL when the codec has no streams.  Messages name no place: the caller adds
      * it.  A step makes progress unless its input is empty and it has nothing left to write. */
     enum iso_status (*begin)(void **state, struct iso_err *err);
@@ -34,6 +35,9 @@ struct iso_codec {
     enum iso_status (*block)(void *dst, size_t dst_len, const void *src, size_t src_len,
                              struct iso_err *err);
 };
+
+/* For a codec whose functions this build does not have. */
+enum iso_status iso_codec_missing(const struct iso_codec *codec, struct iso_err *err);
 
 extern const struct iso_codec iso_codec_gzip, iso_codec_zstd, iso_codec_snappy;
 

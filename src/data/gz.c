@@ -96,39 +96,12 @@ static enum iso_status block(void *dst, size_t dst_len, const void *src, size_t 
     return st;
 }
 
+const struct iso_codec iso_codec_gzip = {"gzip", "gz dz", "\x1f\x8b", 2,    "zlib1g-dev",
+                                         begin,  step,    end,        block};
+
 #else
 
-static enum iso_status missing(struct iso_err *err)
-{
-    return iso_fail(err, ISO_MISSING,
-                    "this build has no gzip: install zlib1g-dev and build again, or "
-                    "decompress the file first");
-}
-
-static enum iso_status begin(void **out, struct iso_err *err)
-{
-    *out = NULL;
-    return missing(err);
-}
-
-static enum iso_status step(void *state, struct iso_codec_io *io, struct iso_err *err)
-{
-    (void)state, (void)io;
-    return missing(err);
-}
-
-static void end(void *state)
-{
-    (void)state;
-}
-
-static enum iso_status block(void *dst, size_t dst_len, const void *src, size_t src_len,
-                             struct iso_err *err)
-{
-    (void)dst, (void)dst_len, (void)src, (void)src_len;
-    return missing(err);
-}
+const struct iso_codec iso_codec_gzip = {"gzip", "gz dz", "\x1f\x8b", 2,   "zlib1g-dev",
+                                         NULL,   NULL,    NULL,       NULL};
 
 #endif
-
-const struct iso_codec iso_codec_gzip = {"gzip", "gz dz", "\x1f\x8b", 2, begin, step, end, block};

@@ -145,6 +145,8 @@ static enum iso_status decompress(struct iso_pq_page *p, const unsigned char **l
         return ISO_OK;
     p->raw = iso_pq_room(p->raw, &p->raw_room, raw_size, 1);
     *values = p->raw;
+    if (!codec->block)
+        return iso_codec_missing(codec, err);
     return codec->block(p->raw, raw_size, h->data + skip, size, err);
 }
 

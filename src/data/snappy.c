@@ -17,16 +17,12 @@ static enum iso_status block(void *dst, size_t dst_len, const void *src, size_t 
     return ISO_OK;
 }
 
+const struct iso_codec iso_codec_snappy = {"snappy", "",   "",   0,    "libsnappy-dev",
+                                           NULL,     NULL, NULL, block};
+
 #else
 
-static enum iso_status block(void *dst, size_t dst_len, const void *src, size_t src_len,
-                             struct iso_err *err)
-{
-    (void)dst, (void)dst_len, (void)src, (void)src_len;
-    return iso_fail(err, ISO_MISSING,
-                    "this build has no snappy: install libsnappy-dev and build again");
-}
+const struct iso_codec iso_codec_snappy = {"snappy", "",   "",   0,   "libsnappy-dev",
+                                           NULL,     NULL, NULL, NULL};
 
 #endif
-
-const struct iso_codec iso_codec_snappy = {"snappy", "", "", 0, NULL, NULL, NULL, block};

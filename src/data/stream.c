@@ -41,6 +41,14 @@ bool iso_stream_has_extension(const char *name, size_t len, const char *words)
     return false;
 }
 
+enum iso_status iso_codec_missing(const struct iso_codec *codec, struct iso_err *err)
+{
+    return iso_fail(err, ISO_MISSING,
+                    "this build has no %s: install %s and build again, or decompress the file "
+                    "first",
+                    codec->name, codec->package);
+}
+
 static const struct iso_codec *codec_by_name(const char *name)
 {
     for (size_t i = 0; codecs[i]; i++)
@@ -93,7 +101,10 @@ enum iso_status iso_stream_open(struct iso_stream **out, const char *path, struc
         s->codec = codec_by_name(path);
         if (!s->codec)
             s->codec = codec_by_magic(s->in, s->in_end);
-        if (s->codec && (st = s->codec->begin(&s->state, err)) != ISO_OK)
+        if (s->codec)
+            st = s->codec->begin ? s->codec->begin(&s->state, err)
+                                 : iso_codec_missing(s->codec, err);
+        if (st != ISO_OK)
             iso_fail_in(err, st, "%s", s->path);
     }
     if (st != ISO_OK) {
