@@ -125,6 +125,7 @@ struct iso_run iso_flops_curve_run(const struct iso_flops_curve *curve, double n
                             .n_rec = curve->rec * n,
                             .n_inject = curve->inject * n,
                             .n_embed = curve->embed * sqrt(n),
+                            .flops_per_token = iso_flops_curve_at(curve, n),
                             .tokens = budget / iso_flops_curve_at(curve, n),
                             .loss = NAN,
                             .s = NAN,

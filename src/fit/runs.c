@@ -15,7 +15,7 @@ double iso_run_params(const struct iso_run *run)
 
 double iso_run_flops_per_token(const struct iso_run *run)
 {
-    return run->budget / run->tokens;
+    return isnan(run->flops_per_token) ? run->budget / run->tokens : run->flops_per_token;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -177,7 +177,9 @@ static void put_number(struct iso_str *out, double x)
 
 void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
 {
-    iso_str_puts(out, "run,budget,r,n_once,n_rec,n_inject,n_embed,tokens,loss,s,d_model,seed");
+    iso_str_puts(
+        out,
+        "run,budget,r,n_once,n_rec,n_inject,n_embed,flops_per_token,tokens,loss,s,d_model,seed");
     for (size_t k = 0; k < runs->n_extra; k++) {
         iso_str_putc(out, ',');
         iso_csv_put(out, runs->extra_name[k]);
@@ -185,8 +187,9 @@ void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
     iso_str_putc(out, '\n');
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
-        const double numbers[] = {run->budget,  run->r,      run->n_once, run->n_rec, run->n_inject,
-                                  run->n_embed, run->tokens, run->loss,   run->s,     run->d_model};
+        const double numbers[] = {run->budget,   run->r,       run->n_once,          run->n_rec,
+                                  run->n_inject, run->n_embed, run->flops_per_token, run->tokens,
+                                  run->loss,     run->s,       run->d_model};
         iso_csv_put(out, run->id);
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             put_number(out, numbers[k]);

@@ -1,8 +1,8 @@
 /* The table of runs that every fit starts from: CSV or JSONL, one row per training run.
  *
  * Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and n_inject
- * default to 1, 0, 0.  run, seed, status, s, d_model and n_embed are used when they are there;
- * every other column is carried along as text.
+ * default to 1, 0, 0.  run, seed, status, s, d_model, n_embed and flops_per_token are used when
+ * there; every other column is carried along as text.
  *
  * A row that cannot be used (diverged, failed, still running, loss missing or not finite) is no
  * error: it moves to `left_out` with its reason.  A row that makes no sense is an error that
@@ -27,6 +27,7 @@ struct iso_run {
     double tokens;
     double loss;                    /* nats per token; NaN in a table of planned runs */
     double s, d_model;              /* NaN when the table does not say */
+    double flops_per_token;         /* likewise; see iso_run_flops_per_token */
     const char *id, *seed, *status; /* "" when the table does not say */
     size_t label; /* recipe: runs of one label share a phi; 0 unless compare says otherwise */
     const char *file;
@@ -79,6 +80,7 @@ void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs);
 
 /* Unique parameters without embeddings: n_once + n_rec + n_inject. */
 double iso_run_params(const struct iso_run *run);
+/* Training FLOPs per token: the table's, else budget / tokens, which whole steps make coarse. */
 double iso_run_flops_per_token(const struct iso_run *run);
 /* Distinct budgets or recurrences in rising order; the array lives in `arena`. */
 size_t iso_runs_budgets(double **out, struct iso_arena *arena, const struct iso_runs *runs);

@@ -28,6 +28,7 @@ static const struct column {
     {"n_rec", offsetof(struct iso_run, n_rec), 0, 0, false},
     {"n_inject", offsetof(struct iso_run, n_inject), 0, 0, false},
     {"n_embed", offsetof(struct iso_run, n_embed), NAN, 0, false},
+    {"flops_per_token", offsetof(struct iso_run, flops_per_token), NAN, 0, true},
     {"tokens", offsetof(struct iso_run, tokens), NAN, 0, true},
     {"s", offsetof(struct iso_run, s), NAN, 0, true},
     {"d_model", offsetof(struct iso_run, d_model), NAN, 0, true},
