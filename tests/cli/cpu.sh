@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# ISO_CPU: plain C trains to the same losses as this machine's best table, the choice is on
+# record, and an instruction set that is not there is refused.
+set -eu
+I="$PWD/$B/isodepth"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "FAIL: $*"; exit 1; }
+
+awk 'BEGIN { srand(3); for (i = 0; i < 400; i++) { s = ""
+    for (k = 0; k < 30; k++) s = s substr("the cat sees a dog ", 1 + int(rand() * 15), 4)
+    print s "\n" } }' >text.txt
+"$I" pack text.txt -t bytes -T 48 --val 5% -o data >/dev/null
+cat >run.yaml <<YAML
+data: data
+d_model: 32
+head: 16
+r: 2
+depth: 4
+prelude: 1
+coda: 1
+batch_tokens: 192
+steps: 6
+transfer: {width: 32, batch_tokens: 192, looped_r: 2}
+YAML
+unset ISO_CPU
+"$I" -q train run.yaml --out best || fail "best table"
+ISO_CPU=ref "$I" -q train run.yaml --out ref || fail "reference table"
+python3 - <<'PY' || fail "losses differ"
+import json
+best, ref = (json.load(open(d + "/result.json")) for d in ("best", "ref"))
+assert ref["kernels"] == "ref", ref["kernels"]
+# Rounding of fp32, or of the bf16 operands on AMX, over six steps.
+limit = 1e-2 if best["kernels"] == "amx" else 1e-4
+assert abs(best["loss"] - ref["loss"]) < limit, (best["loss"], ref["loss"])
+assert best["flops"] == ref["flops"], (best["flops"], ref["flops"])
+PY
+code=0
+ISO_CPU=z80 "$I" -q train run.yaml --out none 2>log || code=$?
+[ $code = 1 ] || fail "an unknown ISO_CPU gave exit code $code"
+grep -q 'ISO_CPU' log || fail "the refusal says: $(cat log)"
