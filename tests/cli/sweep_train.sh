@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Twelve runs end to end with the trainer itself: from text to phi and its report, and once more
+# with nothing left to do; fit and report take the study as it is.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+iso=$(realpath "$B/isodepth")
+here=$(dirname "$0")
+# shellcheck source=/dev/null
+. "$here/sweep_lib.bash"
+make_data
+cd "$tmp" || exit 1
+make_grid toy.yaml
+sweep() { "$iso" sweep toy.yaml --set 'budgets=[4e9, 1.2e10]' --data data "$@"; }
+
+sweep --out st > out 2> log || { cat log; fail "the study"; }
+grep -q '12 runs: 12 done' out || fail "all done"
+grep -q '^phi = .* 95 % interval \[.*(12 runs' out || { cat out; fail "phi with its interval"; }
+grep -q "^report: .*/st/report/report.html" out || fail "the report's path"
+[ -s st/report/report.html ] && [ -s st/report/fit.json ] || fail "the report"
+
+# Again: the same words, at once, without a new fit.
+touch -d '1 hour ago' st/report/fit.json
+before=$(stat -c %Y st/report/fit.json)
+sweep --out st > again 2> log || fail "the study again"
+grep -q 'nothing is left to do' again || fail "nothing left"
+[ "$(grep -v 'nothing is left' again)" = "$(cat out)" ] || { diff out again; fail "other words"; }
+[ "$(stat -c %Y st/report/fit.json)" = "$before" ] || fail "it was fitted again"
+
+# The results are the trainer's: one run by hand gives the same.
+run=$(ls st/runs | head -n 1)
+"$iso" train st/grid.yaml --run "$run" --data data --out byhand --threads 1 >/dev/null 2>&1 ||
+    fail "a run by hand"
+cmp -s "byhand/model.safetensors" "st/runs/$run/model.safetensors" || fail "another model by hand"
+
+# Others take the study.
+phi=$(sed -n 's/^phi = \([-0-9.]*\).*/\1/p' out)
+"$iso" fit st --resamples 0 | grep -q "^phi = $phi" || fail "fit STUDY"
+"$iso" status st | grep -q "so far phi = $phi from 12 runs" || fail "status: the fit so far"
+
+# Too few runs for a fit are no error.
+sweep --out few --set 'r=[1]' --set 'widths=[2]' > out 2> log || { cat log; fail "few runs"; }
+grep -q '^no fit: ' out || { cat out; fail "few runs: message"; }
+
+# A setting of the trainer reaches it; a setting of nobody is refused.
+sweep --out few --set 'r=[1]' --set 'widths=[2]' --set save_evry=3 2> log && fail "unknown setting"
+grep -q 'Did you mean save_every?' log || { cat log; fail "unknown setting: message"; }
+echo ok
