@@ -26,6 +26,7 @@ void iso_table_init(struct iso_table *t, const char *columns)
 void iso_table_release(struct iso_table *t)
 {
     free(t->cell);
+    free(t->bold);
     iso_arena_release(&t->arena);
     *t = (struct iso_table){0};
 }
@@ -44,6 +45,19 @@ void iso_table_putf(struct iso_table *t, const char *fmt, ...)
     va_end(ap);
     iso_table_put(t, iso_str_text(&s));
     iso_str_release(&s);
+}
+
+void iso_table_bold(struct iso_table *t)
+{
+    *ISO_PUSH(t->bold, t->n_bold, t->bold_room) = t->n_cell - 1;
+}
+
+static bool is_bold(const struct iso_table *t, size_t cell)
+{
+    for (size_t i = 0; i < t->n_bold; i++)
+        if (t->bold[i] == cell)
+            return true;
+    return false;
 }
 
 static bool looks_numeric(const char *text)
@@ -90,7 +104,8 @@ static void write_text(struct iso_str *out, const struct iso_table *t, bool colo
         bool header = i < t->n_col, last = c + 1 == t->n_col;
         if (right[c])
             put_padding(out, pad);
-        iso_str_printf(out, header && colour ? "\033[1m%s\033[0m" : "%s", t->cell[i]);
+        iso_str_printf(out, (header || is_bold(t, i)) && colour ? "\033[1m%s\033[0m" : "%s",
+                       t->cell[i]);
         if (!right[c] && !last)
             put_padding(out, pad);
         iso_str_puts(out, last ? "\n" : "  ");
@@ -135,7 +150,10 @@ static void write_latex(struct iso_str *out, const struct iso_table *t)
         iso_str_putc(out, numeric_column(t, c) ? 'r' : 'l');
     iso_str_puts(out, "@{}}\n\\toprule\n");
     for (size_t i = 0; i < t->n_cell; i++) {
+        bool bold = is_bold(t, i);
+        iso_str_puts(out, bold ? "\\textbf{" : "");
         put_escaped(out, t->cell[i], escapes);
+        iso_str_puts(out, bold ? "}" : "");
         iso_str_puts(out, (i + 1) % t->n_col ? " & " : " \\\\\n");
         if (i + 1 == t->n_col)
             iso_str_puts(out, "\\midrule\n");
@@ -160,7 +178,10 @@ static void write_html(struct iso_str *out, const struct iso_table *t)
         if (i % t->n_col == 0)
             iso_str_puts(out, "<tr>");
         iso_str_printf(out, "<%s%s>", tag, numeric_column(t, i % t->n_col) ? " class=\"n\"" : "");
+        bool bold = is_bold(t, i);
+        iso_str_puts(out, bold ? "<b>" : "");
         put_escaped(out, t->cell[i], escapes);
+        iso_str_puts(out, bold ? "</b>" : "");
         iso_str_printf(out, "</%s>", tag);
         if ((i + 1) % t->n_col == 0)
             iso_str_puts(out, header ? "</tr></thead>\n<tbody>" : "</tr>\n");

@@ -17,6 +17,8 @@ struct iso_table {
     size_t n_cell, room;
     size_t n_col;
     const char *caption; /* may be NULL */
+    size_t *bold;        /* numbers of the cells to be set in bold */
+    size_t n_bold, bold_room;
 };
 
 /* Column names separated by '|'; numbers are right-aligned by what they look like. */
@@ -26,6 +28,8 @@ void iso_table_release(struct iso_table *t);
 void iso_table_put(struct iso_table *t, const char *text);
 void iso_table_putf(struct iso_table *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The cell put last is to be set in bold (not in CSV). */
+void iso_table_bold(struct iso_table *t);
 void iso_table_write(struct iso_str *out, const struct iso_table *t, enum iso_table_format format,
                      bool colour);
 /* Prints to `f`, in colour when it is a terminal. */

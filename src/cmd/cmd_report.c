@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cmd/fit_args.h"
+#include "plot/evals.h"
 #include "plot/report.h"
 
 #include <stdio.h>
@@ -121,7 +122,8 @@ struct job {
     size_t n_variant;
     struct iso_study study;
     struct iso_compare compare;
-    bool has_study, has_compare;
+    struct iso_evals evals; /* of a study that was evaluated */
+    bool has_study, has_compare, has_evals;
 };
 
 static void release(struct job *job)
@@ -130,6 +132,8 @@ static void release(struct job *job)
         iso_compare_release(&job->compare);
     if (job->has_study)
         iso_study_release(&job->study);
+    if (job->has_evals)
+        iso_evals_release(&job->evals);
     for (size_t i = 0; i < job->n_variant; i++)
         iso_runs_release(&job->variant[i]);
     iso_runs_release(&job->base);
@@ -151,6 +155,21 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
         st = iso_fit_args_check(&a->fit, &job->base, err);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
+    return st;
+}
+
+/* STUDY/eval.csv, where the first table is a study that has one. */
+static enum iso_status read_evals(struct job *job, const char *study, struct iso_err *err)
+{
+    const char *path = iso_arena_printf(&job->arena, "%s/eval.csv", study);
+    if (!iso_dir_exists(study) || !iso_file_exists(path))
+        return ISO_OK;
+    struct iso_str text = {0};
+    enum iso_status st = iso_file_read(&text, path, err);
+    job->has_evals = st == ISO_OK;
+    if (st == ISO_OK)
+        st = iso_evals_parse(&job->evals, iso_str_text(&text), text.len, path, err);
+    iso_str_release(&text);
     return st;
 }
 
@@ -183,12 +202,16 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
             checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : a->compare.at[i - ops.n], err);
     struct iso_str command = {0};
     command_line(&command);
+    const struct iso_section evals = {"eval", "Downstream tasks", iso_report_build_evals,
+                                      &job->evals};
     struct iso_report report = {.study = &job->study,
                                 .compare = job->has_compare ? &job->compare : NULL,
                                 .title = recipe_name(&job->arena, ops.at[0]),
                                 .command = iso_str_text(&command),
                                 .input = input,
-                                .n_input = n};
+                                .n_input = n,
+                                .extra = &evals,
+                                .n_extra = job->has_evals};
     if (st == ISO_OK)
         st = iso_report_write(&report, a->out, err);
     iso_str_release(&command);
@@ -213,6 +236,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)
+        st = read_evals(&job, ops.at[0], err);
+    if (st == ISO_OK)
         st = compute(&job, ops, a, &o, err);
     if (st == ISO_OK)
         st = write_report(&job, ops, a, err);
@@ -230,7 +255,8 @@ const struct iso_cmd iso_cmd_report = {
         "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as\n"
         "`isodepth fit` does and writes into DIR: report.html, which needs no network;\n"
         "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT adds\n"
-        "the change of phi between RUNS and that table, and compare.json.\n\n"
+        "the change of phi between RUNS and that table, and compare.json. A study that was\n"
+        "evaluated (isodepth eval STUDY) gets a section on its tasks.\n\n"
         "The figures need gnuplot (package gnuplot-nox). Without it the report is written with\n"
         "its tables only and says so.",
     .group = "Analysis",

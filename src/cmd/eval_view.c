@@ -3,9 +3,11 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "fit/saturate.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 double iso_eval_axis_loss(const struct iso_eval_job *j, const struct iso_eval_subject *s,
                           const char *axis)
@@ -64,6 +66,62 @@ static void put_task_rows(struct iso_table *t, const struct iso_eval_job *j, siz
     }
 }
 
+static int by_depth(const void *a, const void *b)
+{
+    const struct iso_eval_subject *x = *(const struct iso_eval_subject *const *)a,
+                                  *y = *(const struct iso_eval_subject *const *)b;
+    return (x->recur > y->recur) - (x->recur < y->recur);
+}
+
+/* The depths of the checkpoint of subject k, which is its first, in rising order. */
+static size_t list_depths(const struct iso_eval_subject **out, const struct iso_eval_job *j,
+                          size_t k)
+{
+    size_t n = 0;
+    for (size_t i = k; i < j->n; i++)
+        if (iso_str_eq(j->subject[i].checkpoint, j->subject[k].checkpoint))
+            out[n++] = &j->subject[i];
+    qsort(out, n, sizeof(const struct iso_eval_subject *), by_depth);
+    return n;
+}
+
+static void put_saturation(struct iso_table *t, const struct iso_eval_job *j, const char *axis,
+                           const struct iso_eval_subject **depth, size_t n)
+{
+    double *T = ISO_NEW_N(double, n), *L = ISO_NEW_N(double, n);
+    for (size_t i = 0; i < n; i++) {
+        T[i] = depth[i]->recur;
+        L[i] = iso_eval_axis_loss(j, depth[i], axis);
+    }
+    struct iso_saturation s = iso_saturation_fit(T, L, n, depth[0]->trained);
+    iso_table_put(t, axis);
+    iso_table_put(t, depth[0]->checkpoint);
+    iso_saturation_put(t, &s);
+    free(T);
+    free(L);
+}
+
+/* The law of test-time depth for every checkpoint that was run at several depths. */
+static void print_saturation(const struct iso_eval_job *j, enum iso_table_format format)
+{
+    const struct iso_eval_subject **depth = ISO_NEW_N(const struct iso_eval_subject *, j->n);
+    struct iso_table t;
+    iso_table_init(&t, "axis|checkpoint|" ISO_SATURATION_COLUMNS);
+    for (size_t k = 0; k < j->n; k++) {
+        bool again = k && iso_str_eq(j->subject[k].checkpoint, j->subject[k - 1].checkpoint);
+        size_t n = again ? 0 : list_depths(depth, j, k);
+        for (size_t i = 0; n > 1 && i < j->suite.n; i++)
+            if (iso_eval_first_of_axis(j, i))
+                put_saturation(&t, j, j->suite.task[i].axis, depth, n);
+    }
+    if (t.n_cell > t.n_col) {
+        printf("\nL(T) = L + Z exp(-z T/r), of the axis's loss at T iterations:\n");
+        iso_table_print(stdout, &t, format);
+    }
+    iso_table_release(&t);
+    free(depth);
+}
+
 void iso_eval_print_tables(const struct iso_eval_job *j)
 {
     struct iso_table t;
@@ -84,6 +142,7 @@ void iso_eval_print_tables(const struct iso_eval_job *j)
         }
     iso_table_print(stdout, &t, format);
     iso_table_release(&t);
+    print_saturation(j, format);
     for (size_t k = 0; k < j->n; k++)
         if (!isnan(core_mean(j, &j->subject[k])))
             printf("\n%s: mean centred accuracy %.4f\n", j->subject[k].label,

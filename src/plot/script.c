@@ -391,6 +391,8 @@ static void put_canvas(struct writer *w)
         put_label(w, l->left + l->sample_width, l->top + ISO_LEGEND_ROW / 2.0, ISO_LEFT,
                   iso_inks[ISO_INK_TEXT], l->heading ? BOLD : PLAIN, l->text);
     for (size_t i = 0; i < f->grid.rows * f->grid.cols; i++) {
+        if (!f->panel[i].series) /* the grid has more places than there are panels */
+            continue;
         put_axis_texts(w, &f->panel[i]);
         put_panel_texts(w, &f->panel[i]);
     }
@@ -418,7 +420,8 @@ void iso_script_write(struct iso_str *out, const struct iso_figure *f, enum iso_
     put_text(&w, path);
     iso_str_puts(out, "\nunset key\nset multiplot\n");
     for (size_t i = 0; i < f->grid.rows * f->grid.cols; i++)
-        put_panel(&w, &f->panel[i]);
+        if (f->panel[i].series)
+            put_panel(&w, &f->panel[i]);
     put_canvas(&w);
     iso_str_puts(out, "unset multiplot\nset output\n");
 }

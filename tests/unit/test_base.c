@@ -310,6 +310,7 @@ static void test_table(void **state)
     iso_table_putf(&t, "%.1f", 1.0);
     iso_table_put(&t, "c,d");
     iso_table_put(&t, "10.5");
+    iso_table_bold(&t);
     iso_table_write(&s, &t, ISO_TABLE_TEXT, false);
     assert_string_equal(s.text, "name     x\na_b    1.0\nc,d   10.5\n");
     iso_str_clear(&s);
@@ -318,6 +319,10 @@ static void test_table(void **state)
     iso_str_clear(&s);
     iso_table_write(&s, &t, ISO_TABLE_LATEX, false);
     assert_non_null(strstr(s.text, "a\\_b & 1.0 \\\\"));
+    assert_non_null(strstr(s.text, "c,d & \\textbf{10.5} \\\\"));
+    iso_str_clear(&s);
+    iso_table_write(&s, &t, ISO_TABLE_HTML, false);
+    assert_non_null(strstr(s.text, "<b>10.5</b>"));
     iso_str_release(&s);
     iso_table_release(&t);
 }

@@ -1,0 +1,163 @@
+/* The scores of a study: see evals.h. */
+#include "plot/evals.h"
+
+#include "base/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Columns that are read. */
+enum { RUN, BUDGET, R, VAL_LOSS, RECUR, AXIS, TASK, LOSS, ACCURACY, N_COLUMN };
+static const char *const column_name[N_COLUMN] = {"run",  "budget", "r",    "val_loss", "recur",
+                                                  "axis", "task",   "loss", "accuracy"};
+
+/* The number of a name in a list, which takes it up when it is new. */
+static size_t name_number(const char ***list, size_t *n, size_t *room, const char *name)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (iso_str_eq((*list)[i], name))
+            return i;
+    *ISO_PUSH(*list, *n, *room) = name;
+    return *n - 1;
+}
+
+static size_t task_number(struct iso_evals *e, const char *task, const char *axis)
+{
+    size_t before = e->n_task, i = name_number(&e->task, &e->n_task, &e->task_room, task);
+    if (e->n_task > before)
+        *ISO_PUSH(e->axis_of, e->axis_of_n, e->axis_of_room) =
+            name_number(&e->axis, &e->n_axis, &e->axis_room, axis);
+    return i;
+}
+
+static void take_key(double *list, size_t *n, double x)
+{
+    size_t at = *n;
+    for (size_t i = 0; i < *n; i++)
+        if (list[i] == x)
+            return;
+    for (; at > 0 && list[at - 1] > x; at--)
+        list[at] = list[at - 1];
+    list[at] = x;
+    ++*n;
+}
+
+static struct iso_evals_model *find_model(struct iso_evals *e, const struct iso_evals_model *like)
+{
+    for (size_t i = e->n_model; i-- > 0;) /* the rows of a model stand together */
+        if (e->model[i].recur == like->recur && iso_str_eq(e->model[i].run, like->run))
+            return &e->model[i];
+    struct iso_evals_model *m = ISO_PUSH(e->model, e->n_model, e->model_room);
+    *m = *like;
+    m->loss = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
+    m->accuracy = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
+    for (size_t i = 0; i < e->n_task; i++)
+        m->loss[i] = m->accuracy[i] = NAN;
+    take_key(e->keys.budget, &e->keys.n_budget, m->budget);
+    take_key(e->keys.r, &e->keys.n_r, m->r);
+    return m;
+}
+
+/* A field as a number; an empty one is NaN. */
+static enum iso_status number(double *out, const struct iso_csv_row *row, const int *column, int c,
+                              const char *path, struct iso_err *err)
+{
+    const char *text = row->field[column[c]];
+    *out = NAN;
+    if (!*text || iso_parse_double(text, out))
+        return ISO_OK;
+    return iso_fail(err, ISO_BAD_INPUT, "%s:%d: %s: \"%s\" is no number", path, row->line,
+                    column_name[c], text);
+}
+
+static enum iso_status take_row(struct iso_evals *e, const struct iso_csv_row *row,
+                                const int *column, const char *path, struct iso_err *err)
+{
+    struct iso_evals_model like = {.run = row->field[column[RUN]]};
+    double loss, accuracy;
+    const struct {
+        int column;
+        double *to;
+    } numbers[] = {{BUDGET, &like.budget},     {R, &like.r},  {RECUR, &like.recur},
+                   {VAL_LOSS, &like.val_loss}, {LOSS, &loss}, {ACCURACY, &accuracy}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        enum iso_status st = number(numbers[i].to, row, column, numbers[i].column, path, err);
+        if (st != ISO_OK)
+            return st;
+    }
+    if (!(like.budget > 0) || !(like.r >= 1) || !(like.recur >= 1))
+        return iso_fail(err, ISO_BAD_INPUT, "%s:%d: budget, r and recur must be positive", path,
+                        row->line);
+    size_t task = task_number(e, row->field[column[TASK]], row->field[column[AXIS]]);
+    struct iso_evals_model *m = find_model(e, &like);
+    m->loss[task] = loss;
+    m->accuracy[task] = accuracy;
+    return ISO_OK;
+}
+
+enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t len, const char *path,
+                                struct iso_err *err)
+{
+    struct iso_csv csv;
+    int column[N_COLUMN];
+    *e = (struct iso_evals){0};
+    enum iso_status st = iso_csv_parse(&csv, &e->arena, text, len, path, err);
+    if (st != ISO_OK)
+        return st;
+    for (int c = 0; c < N_COLUMN; c++)
+        if ((column[c] = iso_csv_column(&csv, column_name[c])) < 0)
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s: column %s is missing; isodepth eval STUDY writes this table", path,
+                            column_name[c]);
+    for (size_t i = 0; i < csv.n_row; i++) /* first all tasks, so that models have room for them */
+        (void)task_number(e, csv.row[i].field[column[TASK]], csv.row[i].field[column[AXIS]]);
+    e->keys.budget = ISO_ARENA_NEW_N(&e->arena, double, csv.n_row);
+    e->keys.r = ISO_ARENA_NEW_N(&e->arena, double, csv.n_row);
+    for (size_t i = 0; i < csv.n_row && st == ISO_OK; i++)
+        st = take_row(e, &csv.row[i], column, path, err);
+    return st;
+}
+
+void iso_evals_release(struct iso_evals *e)
+{
+    free(e->task);
+    free(e->axis_of);
+    free(e->axis);
+    free(e->model);
+    iso_arena_release(&e->arena);
+    *e = (struct iso_evals){0};
+}
+
+static double axis_mean(const struct iso_evals *e, const double *x, size_t axis)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < e->n_task; i++)
+        if (e->axis_of[i] == axis) {
+            sum += x[i];
+            n++;
+        }
+    return sum / (double)n;
+}
+
+double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
+{
+    return axis_mean(e, m->loss, axis);
+}
+
+double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
+{
+    return axis_mean(e, m->accuracy, axis);
+}
+
+const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r)
+{
+    const struct iso_evals_model *best = NULL;
+    for (size_t i = 0; i < e->n_model; i++) {
+        const struct iso_evals_model *m = &e->model[i];
+        if (m->budget == budget && m->r == r && m->recur == r && isfinite(m->val_loss) &&
+            (!best || m->val_loss < best->val_loss))
+            best = m;
+    }
+    return best;
+}

@@ -1,0 +1,45 @@
+/* The scores of a study on downstream tasks: STUDY/eval.csv (`isodepth eval STUDY`), for the
+ * report.  One model is one run at one depth. */
+#ifndef ISO_PLOT_EVALS_H
+#define ISO_PLOT_EVALS_H
+
+#include "plot/page.h"
+
+struct iso_evals_model {
+    const char *run;
+    double budget, r, recur; /* trained with r iterations, run at recur */
+    double val_loss;
+    double *loss, *accuracy; /* [n_task]; NaN where the table has none */
+};
+
+struct iso_evals {
+    struct iso_arena arena;
+    const char **task; /* [n_task] names, in the table's order */
+    size_t *axis_of;   /* [n_task] */
+    size_t n_task, task_room, axis_of_n, axis_of_room;
+    const char **axis;
+    size_t n_axis, axis_room;
+    struct iso_evals_model *model;
+    size_t n_model, model_room;
+    struct iso_fig_keys keys; /* budgets and recurrences */
+};
+
+/* Parses the text of an eval.csv.  Release it also after a failure. */
+enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t len, const char *path,
+                                struct iso_err *err);
+void iso_evals_release(struct iso_evals *e);
+
+/* Plain means over the tasks of an axis; NaN when one is missing. */
+double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
+double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
+/* The compute-optimal checkpoint of a budget and r: lowest validation loss, at its trained depth;
+ * NULL when there is none. */
+const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r);
+
+/* Data of the figures: struct iso_evals. */
+extern const struct iso_figure_row iso_fig_eval_budget, iso_fig_eval_loss, iso_fig_eval_accuracy;
+/* The report's section; data: struct iso_evals. */
+enum iso_status iso_report_build_evals(struct iso_page *page, const void *data,
+                                       struct iso_err *err);
+
+#endif

@@ -1,0 +1,172 @@
+/* Downstream tasks: one panel per axis, its mean loss against the budget, against the validation
+ * loss, and its accuracy against its loss. */
+#include "plot/evals.h"
+
+#include "fit/linalg.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { STEPS = 30, MOST_COLS = 3 };
+
+static void init(struct iso_figure *f, const struct iso_evals *e)
+{
+    size_t cols = e->n_axis < MOST_COLS ? e->n_axis : e->n_axis == 4 ? 2 : MOST_COLS;
+    iso_figure_init(f, (struct iso_grid){.rows = (e->n_axis + cols - 1) / cols,
+                                         .cols = cols,
+                                         .panel_height = 170});
+    for (size_t a = 0; a < e->n_axis; a++)
+        f->panel[a].title = iso_figure_plain(f, e->axis[a]);
+}
+
+static void add_model(struct iso_panel *p, struct iso_series *s, double x, double y,
+                      const struct iso_evals_model *m, const char *what)
+{
+    char budget[40];
+    iso_power_plain(budget, m->budget);
+    iso_series_add_tip(p, s, x, y,
+                       "%s\nC = %s FLOPs, r = %g, %g iterations\nvalidation loss %.4f\n%s %.4f",
+                       m->run, budget, m->r, m->recur, m->val_loss, what, y);
+}
+
+static struct iso_series *marks(struct iso_panel *p, const struct iso_evals *e,
+                                const struct iso_evals_model *m)
+{
+    return iso_panel_marks(p, iso_fig_budget_ink(&e->keys, m->budget), iso_fig_mark(&e->keys, m->r),
+                           3.6);
+}
+
+/* --- against the budget --- */
+
+static const char *build_budget(struct iso_figure *f, const void *data)
+{
+    const struct iso_evals *e = data;
+    const struct iso_fig_keys *k = &e->keys;
+    if (k->n_budget < 2)
+        return "The runs have one budget, so there is no loss against the budget.";
+    init(f, e);
+    for (size_t a = 0; a < e->n_axis; a++) {
+        struct iso_panel *p = &f->panel[a];
+        iso_axis_set(&p->x, "Compute budget {/:Italic C} (FLOPs)", ISO_SCALE_LOG, ISO_TICK_POWER);
+        iso_axis_set(&p->y, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+        for (size_t i = 0; i < k->n_r; i++) {
+            struct iso_series *line =
+                iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(k, k->r[i]), 1.3);
+            for (size_t b = 0; b < k->n_budget; b++) {
+                const struct iso_evals_model *m = iso_evals_best(e, k->budget[b], k->r[i]);
+                if (!m)
+                    continue;
+                double loss = iso_evals_loss(e, m, a);
+                iso_series_add(p, line, m->budget, loss);
+                add_model(p, marks(p, e, m), m->budget, loss, m, "loss");
+            }
+        }
+    }
+    iso_fig_legend_archs(f, k);
+    iso_fig_legend_budgets(f, k);
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_eval_budget = {
+    .name = "eval-budget",
+    .title = "Loss on tasks against the budget",
+    .caption = "Mean loss over the tasks of each axis, of the run with the lowest validation loss "
+               "of each budget and <i>r</i>.",
+    .build = build_budget,
+};
+
+/* --- against the validation loss --- */
+
+/* The parabola through the models of one r, by least squares around their mean. */
+static void add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t axis, double r)
+{
+    double *x = ISO_NEW_N(double, 3 * e->n_model), *y = ISO_NEW_N(double, e->n_model);
+    double lo = INFINITY, hi = -INFINITY, mean = 0, c[3];
+    size_t n = 0;
+    for (size_t i = 0; i < e->n_model; i++) {
+        const struct iso_evals_model *m = &e->model[i];
+        if (m->r != r || m->recur != r || !isfinite(m->val_loss))
+            continue;
+        y[n] = iso_evals_loss(e, m, axis);
+        x[3 * n++ + 1] = m->val_loss;
+        mean += m->val_loss;
+        lo = fmin(lo, m->val_loss);
+        hi = fmax(hi, m->val_loss);
+    }
+    mean /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double at = x[3 * i + 1] - mean;
+        x[3 * i] = 1;
+        x[3 * i + 1] = at;
+        x[3 * i + 2] = at * at;
+    }
+    if (n > 3 && iso_least_squares(c, x, y, NULL, n, 3)) {
+        struct iso_series *line =
+            iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(&e->keys, r), 1.3);
+        for (int i = 0; i <= STEPS; i++) {
+            double at = lo + (hi - lo) * i / STEPS, t = at - mean;
+            iso_series_add(p, line, at, c[0] + c[1] * t + c[2] * t * t);
+        }
+    }
+    free(x);
+    free(y);
+}
+
+static const char *build_loss(struct iso_figure *f, const void *data)
+{
+    const struct iso_evals *e = data;
+    init(f, e);
+    for (size_t a = 0; a < e->n_axis; a++) {
+        struct iso_panel *p = &f->panel[a];
+        iso_axis_set(&p->x, "Validation loss", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+        iso_axis_set(&p->y, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+        for (size_t i = 0; i < e->n_model; i++) {
+            const struct iso_evals_model *m = &e->model[i];
+            if (m->recur == m->r)
+                add_model(p, marks(p, e, m), m->val_loss, iso_evals_loss(e, m, a), m, "loss");
+        }
+        for (size_t i = 0; i < e->keys.n_r; i++)
+            add_parabola(p, e, a, e->keys.r[i]);
+    }
+    iso_fig_legend_archs(f, &e->keys);
+    iso_fig_legend_budgets(f, &e->keys);
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_eval_loss = {
+    .name = "eval-loss",
+    .title = "Loss on tasks against validation loss",
+    .caption = "Every run at its trained depth; curves are parabolas by least squares for each "
+               "<i>r</i> with four runs or more. Where the curves part, sharing layers costs an "
+               "axis more, or less, than its validation loss says.",
+    .build = build_loss,
+};
+
+/* --- accuracy --- */
+
+static const char *build_accuracy(struct iso_figure *f, const void *data)
+{
+    const struct iso_evals *e = data;
+    init(f, e);
+    for (size_t a = 0; a < e->n_axis; a++) {
+        struct iso_panel *p = &f->panel[a];
+        iso_axis_set(&p->x, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+        iso_axis_set(&p->y, "Accuracy", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+        for (size_t i = 0; i < e->n_model; i++) {
+            const struct iso_evals_model *m = &e->model[i];
+            if (m->recur == m->r)
+                add_model(p, marks(p, e, m), iso_evals_loss(e, m, a), iso_evals_accuracy(e, m, a),
+                          m, "accuracy");
+        }
+    }
+    iso_fig_legend_archs(f, &e->keys);
+    iso_fig_legend_budgets(f, &e->keys);
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_eval_accuracy = {
+    .name = "eval-accuracy",
+    .title = "Accuracy against loss",
+    .caption = "Means over the tasks of each axis, every run at its trained depth.",
+    .build = build_accuracy,
+};
