@@ -19,6 +19,8 @@ CSTD = -std=c11 -D_GNU_SOURCE
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
        -Wpointer-arith -Wwrite-strings -Werror
 OPT ?= -O2 -g
+# Build with all cores where the user did not say how many.
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 # The fuzz and sanitizer builds add their flags here.
 EXTRA ?=
 
@@ -99,13 +101,13 @@ deps:
 ## demo: do the main job
 demo:
 	@tools/deps demo
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(JOBS) all
 	@tools/demo
 
 ## test: run the tests (installs what is missing first)
 test:
 	@tools/deps test
-	@$(MAKE) --no-print-directory all tests
+	@$(MAKE) --no-print-directory $(JOBS) all tests
 	@B=$(B) tools/run_tests $(UNIT_BIN) $(CLI_TESTS)
 
 ## tests: build the test programs without running them
@@ -122,21 +124,21 @@ check-one: all
 
 ## san: the tests under the address and undefined-behaviour sanitizers
 san:
-	@$(MAKE) --no-print-directory B=$(B)-san CC=clang CXX=clang++ OPT="-O1 -g" \
+	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-san CC=clang CXX=clang++ OPT="-O1 -g" \
 	    EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" \
 	    all tests
 	@B=$(B)-san tools/run_tests $(patsubst $(B)/%,$(B)-san/%,$(UNIT_BIN)) $(CLI_TESTS)
 
 ## tsan: the threaded tests under the thread sanitizer
 tsan:
-	@$(MAKE) --no-print-directory B=$(B)-tsan CC=clang CXX=clang++ OPT="-O1 -g" \
+	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-tsan CC=clang CXX=clang++ OPT="-O1 -g" \
 	    EXTRA="-fsanitize=thread -fno-omit-frame-pointer" all tests
 	@B=$(B)-tsan tools/run_tests $(patsubst $(B)/%,$(B)-tsan/%,$(UNIT_BIN))
 
 ## fuzz: fuzz every reader of outside bytes for FUZZ_SECONDS each (default 30)
 FUZZ_SECONDS ?= 30
 fuzz:
-	@$(MAKE) --no-print-directory B=$(B)-fuzz CC=clang CXX=clang++ OPT="-O1 -g" \
+	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-fuzz CC=clang CXX=clang++ OPT="-O1 -g" \
 	    EXTRA="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" fuzz-run
 
 fuzz-run: $(FUZZ_BIN)
