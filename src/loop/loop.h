@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ISO_LOOP_OPTIONS = 2, ISO_LOOP_PARAMS = 4 };
+enum { ISO_LOOP_OPTIONS = 2, ISO_LOOP_PARAMS = 4, ISO_LOOP_GAUGES = 2 };
 
 /* Optimiser groups; each has its own rate. */
 enum iso_group {
@@ -53,6 +53,12 @@ struct iso_loop_param {
     void (*init)(float *w, const struct iso_loop_shape *s);
 };
 
+/* A number about the parameters that every line of a run's metrics shows. */
+struct iso_loop_gauge {
+    const char *name;
+    double (*value)(const float *const w[ISO_LOOP_PARAMS], const struct iso_loop_shape *s);
+};
+
 /* One pass of one worker through the loop. */
 struct iso_loop_pass {
     const struct iso_kern *kern;
@@ -72,6 +78,7 @@ struct iso_loop_ops {
     const char *name, *help;
     struct iso_loop_option option[ISO_LOOP_OPTIONS]; /* unused ones have a NULL name */
     struct iso_loop_param param[ISO_LOOP_PARAMS];
+    struct iso_loop_gauge gauge[ISO_LOOP_GAUGES];
 
     /* --- accounting, per token --- */
     bool looped;         /* false only for the plain stack */

@@ -80,6 +80,27 @@ static float softplus(float x)
     return x > 20 ? x : log1pf(expf(x));
 }
 
+static double decay_of(const float *const *w, size_t channel)
+{
+    return exp(-(double)softplus(w[DELTA][channel]) * exp((double)w[LOG_A][channel]));
+}
+
+static double decay_mean(const float *const w[ISO_LOOP_PARAMS], const struct iso_loop_shape *s)
+{
+    double sum = 0;
+    for (size_t c = 0; c < s->d; c++)
+        sum += decay_of(w, c);
+    return sum / (double)s->d;
+}
+
+static double decay_max(const float *const w[ISO_LOOP_PARAMS], const struct iso_loop_shape *s)
+{
+    double max = 0;
+    for (size_t c = 0; c < s->d; c++)
+        max = fmax(max, decay_of(w, c));
+    return max;
+}
+
 static void start(struct iso_loop_pass *p, float *S, const float *e)
 {
     struct saved v = saved_of(p);
@@ -151,6 +172,7 @@ const struct iso_loop_ops iso_loop_diagonal = {
     .param = {{"inject.a", ISO_GROUP_SCALAR, vector_shape, vector_init},
               {"inject.delta", ISO_GROUP_SCALAR, vector_shape, vector_init},
               {"inject.B", ISO_GROUP_MATRIX, matrix_shape, matrix_init}},
+    .gauge = {{"decay_mean", decay_mean}, {"decay_max", decay_max}},
     .looped = true,
     .any_depth = true,
     .n_inject = n_inject,

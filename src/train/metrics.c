@@ -79,6 +79,8 @@ enum iso_status iso_metrics_put(struct iso_metrics *m, const struct iso_metrics_
     put_known(&w, m->events, l->step, "val_loss", l->val_loss);
     for (int g = 0; g < ISO_N_GROUP; g++)
         put_known(&w, m->events, l->step, rate_name[g], l->rate[g]);
+    for (int g = 0; g < ISO_LOOP_GAUGES && l->gauge[g].name; g++)
+        put_known(&w, m->events, l->step, l->gauge[g].name, l->gauge[g].value);
     put_known(&w, m->events, l->step, "tokens_per_second", l->tokens_per_second);
     put_known(&w, m->events, l->step, "gflops", l->gflops);
     iso_json_put_number(&w, "seconds", l->seconds);

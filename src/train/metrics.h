@@ -13,6 +13,10 @@ struct iso_metrics_line {
     double loss, grad_norm, val_loss; /* NaN: not measured */
     double rate[ISO_N_GROUP];
     double tokens_per_second, gflops, seconds;
+    struct {
+        const char *name; /* NULL: not in use */
+        double value;
+    } gauge[ISO_LOOP_GAUGES]; /* of the loop mechanism */
 };
 
 struct iso_metrics {

@@ -264,6 +264,21 @@ static enum iso_status diverged(struct job *j, double loss)
                     j->run.id, j->trainer->step + 1, loss, in_dir(j, "result.json"));
 }
 
+/* What the loop mechanism has to tell about its parameters. */
+static void read_gauges(struct iso_metrics_line *l, const struct iso_model *m)
+{
+    const struct iso_loop_ops *loop = m->arch.loop;
+    const struct iso_loop_shape shape = iso_arch_loop_shape(&m->arch);
+    const float *w[ISO_LOOP_PARAMS] = {0};
+    for (size_t i = 0; i < m->params.n; i++)
+        if (m->params.at[i].init == ISO_INIT_LOOP)
+            w[m->params.at[i].loop_row] = m->w + m->params.at[i].offset;
+    for (int g = 0; g < ISO_LOOP_GAUGES && loop->gauge[g].name; g++) {
+        l->gauge[g].name = loop->gauge[g].name;
+        l->gauge[g].value = loop->gauge[g].value(w, &shape);
+    }
+}
+
 static void show(struct job *j, struct iso_progress *p, const struct iso_metrics_line *l)
 {
     char note[128], speed[32];
@@ -295,6 +310,7 @@ static enum iso_status step(struct job *j, struct iso_progress *p, double *loss)
     l.loss = *loss;
     for (int g = 0; g < ISO_N_GROUP; g++)
         l.rate[g] = t->spec.peak[g] * factor;
+    read_gauges(&l, t->model);
     l.tokens_per_second = (double)j->run.batch_tokens / seconds;
     l.gflops = 2e-9 * (double)(t->macs - macs) / seconds;
     l.seconds = seconds_so_far(j);

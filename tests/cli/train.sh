@@ -53,6 +53,16 @@ assert [s["step"] for s in steps] == list(range(1, 61))
 assert abs(steps[-1]["rate_matrix"] / steps[0]["rate_matrix"] - (1 - .9 * 59 / 60)) < 1e-9
 PY
 
+# A mechanism's own numbers: the decay of `diagonal` starts at 1/2 and stays within (0, 1).
+"$I" -q train run.yaml --out diagonal --set loop=diagonal --set steps=3 2>log ||
+    fail "diagonal: $(cat log)"
+python3 - <<'PY' || fail "the decay in metrics.jsonl"
+import json
+steps = [json.loads(l) for l in open("diagonal/metrics.jsonl")]
+assert all(0 < s["decay_mean"] <= s["decay_max"] < 1 for s in steps), steps
+assert abs(steps[0]["decay_mean"] - 0.5) < 0.05, steps[0]
+PY
+
 # Done is done; other settings are refused; the resolved config repeats the run.
 "$I" train run.yaml --out run 2>log && grep -q 'already done' log || fail "done again: $(cat log)"
 if "$I" train run.yaml --out run --set seed=2 2>log; then fail "another seed was accepted"; fi
