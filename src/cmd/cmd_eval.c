@@ -177,13 +177,13 @@ static enum iso_status run_depth(struct iso_eval_job *j, struct iso_model *m, si
     return st;
 }
 
-static enum iso_status run_checkpoint(struct iso_eval_job *j, size_t c, const struct iso_kern *kern)
+static enum iso_status run_checkpoint(struct iso_eval_job *j, size_t c)
 {
     const char *checkpoint = j->checkpoint[c];
     struct iso_model *m = NULL;
     struct iso_numbers depths = {0};
     uint64_t hash = 0;
-    enum iso_status st = iso_model_load(&m, NULL, checkpoint, kern, false, j->err);
+    enum iso_status st = iso_model_open(&m, checkpoint, j->err);
     if (st == ISO_OK && m->arch.vocab != j->tokenizer.vocab)
         st = iso_fail(j->err, ISO_BAD_INPUT,
                       "%s: the model has %" PRId64 " tokens, the tokenizer %" PRId64
@@ -219,15 +219,11 @@ static enum iso_status list_checkpoints(struct iso_eval_job *j)
 
 static enum iso_status run_checkpoints(struct iso_eval_job *j)
 {
-    const char *why;
-    const struct iso_kern *kern = iso_kern_best(&why);
-    if (!kern)
-        return iso_fail(j->err, ISO_MISSING, "%s", why);
     enum iso_status st = iso_tokenizer_open(&j->tokenizer, j->args->tokenizer, j->err);
     if (st != ISO_OK)
         return st;
     for (size_t c = 0; st == ISO_OK && c < j->n_checkpoint; c++)
-        st = run_checkpoint(j, c, kern);
+        st = run_checkpoint(j, c);
     iso_tokenizer_close(&j->tokenizer);
     return st;
 }

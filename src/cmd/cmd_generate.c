@@ -164,15 +164,11 @@ static enum iso_status with_model(const struct generate_args *a, struct iso_mode
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct generate_args *a = args;
-    const char *why = NULL;
     (void)ops;
     if (!a->checkpoint || !a->prompt == !a->ids)
         return iso_fail(err, ISO_USAGE, "give --checkpoint FILE and one of --prompt and --ids");
-    const struct iso_kern *kern = iso_kern_best(&why);
-    if (!kern)
-        return iso_fail(err, ISO_MISSING, "%s", why);
     struct iso_model *m;
-    enum iso_status st = iso_model_load(&m, NULL, a->checkpoint, kern, false, err);
+    enum iso_status st = iso_model_open(&m, a->checkpoint, err);
     if (st == ISO_OK)
         st = with_model(a, m, err);
     iso_model_free(m);

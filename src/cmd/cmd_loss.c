@@ -207,15 +207,11 @@ static enum iso_status score(const struct loss_args *a, struct iso_model *m, str
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct loss_args *a = args;
-    const char *why = NULL;
     (void)ops;
     if (!a->checkpoint || !a->data == !a->tokens)
         return iso_fail(err, ISO_USAGE, "give --checkpoint FILE and one of --data and --tokens");
-    const struct iso_kern *kern = iso_kern_best(&why);
-    if (!kern)
-        return iso_fail(err, ISO_MISSING, "%s", why);
     struct iso_model *m;
-    enum iso_status st = iso_model_load(&m, NULL, a->checkpoint, kern, false, err);
+    enum iso_status st = iso_model_open(&m, a->checkpoint, err);
     if (st == ISO_OK)
         st = score(a, m, err);
     iso_model_free(m);

@@ -224,3 +224,13 @@ enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *met
     iso_arena_release(&arena);
     return st;
 }
+
+enum iso_status iso_model_open(struct iso_model **m, const char *path, struct iso_err *err)
+{
+    const char *why = NULL;
+    const struct iso_kern *kern = iso_kern_best(&why);
+    *m = NULL;
+    if (!kern)
+        return iso_fail(err, ISO_MISSING, "%s", why);
+    return iso_model_load(m, NULL, path, kern, false, err);
+}

@@ -15,6 +15,8 @@ enum iso_status iso_model_save(const struct iso_model *m, const char *path,
  * the open file is left there for its metadata, and the caller closes it. */
 enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta, const char *path,
                                const struct iso_kern *kern, bool trainable, struct iso_err *err);
+/* Opens a checkpoint to run it, not to train it, with the best kernels of this machine. */
+enum iso_status iso_model_open(struct iso_model **m, const char *path, struct iso_err *err);
 /* Copies the tensors of an open file into m->w: exactly those of the table, in their shapes. */
 enum iso_status iso_model_read(struct iso_model *m, const struct iso_safetensors *f,
                                const char *path, struct iso_err *err);
