@@ -2,8 +2,8 @@
 #include "cmd/eval_job.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
-#include "base/rng.h"
 #include "base/settings.h"
 #include "eval/eval.h"
 #include "eval/scores.h"
@@ -84,7 +84,7 @@ static enum iso_status hash_checkpoint(struct iso_eval_job *j, uint64_t *hash, c
     if (st == ISO_OK)
         st = iso_map_open(&map, file, j->err);
     if (st == ISO_OK) {
-        *hash = iso_hash64(map.bytes, map.len);
+        *hash = iso_xxh64(map.bytes, map.len, 0);
         iso_map_close(&map);
     }
     return st;

@@ -2,8 +2,8 @@
 #include "eval/task.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
-#include "base/rng.h"
 #include "data/stream.h"
 #include "eval/pyrandom.h"
 
@@ -110,7 +110,7 @@ static enum iso_status read_rows(struct iso_task *task, struct iso_lines *lines,
             return st;
         if (len == 0 || strspn(line, " \t\r") == len)
             continue;
-        task->hash = iso_mix64(task->hash ^ iso_hash64(line, len));
+        task->hash = iso_xxh64(line, len, task->hash); /* each row seeds the next */
         struct row row = {.arena = &task->arena, .err = err};
         row.where = iso_arena_printf(&task->arena, "%s:%lld", task->path, (long long)lines->number);
         st = iso_json_parse(&row.object, &task->arena, line, len, row.where, err);

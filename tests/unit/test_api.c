@@ -1,4 +1,4 @@
-/* The public header alone: what a program that links libisodepth sees. */
+/* The public header alone: what a program that links libisodepth sees of src/api. */
 #include "test.h"
 
 #include "isodepth.h"
