@@ -8,5 +8,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
+
+static inline void assert_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%.17g is not %.17g +- %g", value, expected, tolerance);
+}
 
 #endif

@@ -5,8 +5,10 @@
 #include "base/hash.h"
 #include "cmd/fit_args.h"
 #include "plot/evals.h"
+#include "plot/rates.h"
 #include "plot/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 struct report_args {
     struct iso_fit_args fit;
     const char *out, *law;
-    struct iso_strings compare;
+    struct iso_strings compare, rates;
 };
 
 static const struct report_args defaults = {.fit = ISO_FIT_ARGS_DEFAULTS, .law = "joint"};
@@ -25,6 +27,8 @@ static const struct iso_opt options[] = {
      "directory to write into (needed)", 0, 0},
     {"compare", 'c', ISO_OPT_LIST, offsetof(struct report_args, compare), "VARIANT",
      "table of another recipe to compare with RUNS; may be repeated", 0, 0},
+    {"rates", 0, ISO_OPT_LIST, offsetof(struct report_args, rates), "RUNS",
+     "a sweep over learning rates, for a section of its own; may be repeated", 0, 0},
     {"law", 0, ISO_OPT_STRING, offsetof(struct report_args, law), "NAME",
      "joint, chinchilla, parcae, phi_per_r or offset_per_r (joint)", 0, 0},
     ISO_FIT_OPTS(report_args),
@@ -123,7 +127,9 @@ struct job {
     struct iso_study study;
     struct iso_compare compare;
     struct iso_evals evals; /* of a study that was evaluated */
-    bool has_study, has_compare, has_evals;
+    struct iso_runs rate_runs;
+    struct iso_regret rates; /* of --rates */
+    bool has_study, has_compare, has_evals, has_rates;
 };
 
 static void release(struct job *job)
@@ -134,6 +140,8 @@ static void release(struct job *job)
         iso_study_release(&job->study);
     if (job->has_evals)
         iso_evals_release(&job->evals);
+    iso_regret_release(&job->rates);
+    iso_runs_release(&job->rate_runs);
     for (size_t i = 0; i < job->n_variant; i++)
         iso_runs_release(&job->variant[i]);
     iso_runs_release(&job->base);
@@ -173,6 +181,19 @@ static enum iso_status read_evals(struct job *job, const char *study, struct iso
     return st;
 }
 
+static enum iso_status judge_rates(struct job *job, const struct iso_strings *tables,
+                                   struct iso_err *err)
+{
+    if (tables->n == 0)
+        return ISO_OK;
+    enum iso_status st =
+        iso_runs_read(&job->rate_runs, tables->at, tables->n, ISO_RUNS_TRAINED, err);
+    if (st == ISO_OK)
+        st = iso_regret_run(&job->rates, &job->rate_runs, NAN, err);
+    job->has_rates = st == ISO_OK;
+    return st == ISO_OK ? st : iso_fail_in(err, st, "--rates");
+}
+
 static enum iso_status compute(struct job *job, struct iso_operands ops,
                                const struct report_args *a, const struct iso_study_options *o,
                                struct iso_err *err)
@@ -202,16 +223,22 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
             checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : a->compare.at[i - ops.n], err);
     struct iso_str command = {0};
     command_line(&command);
-    const struct iso_section evals = {"eval", "Downstream tasks", iso_report_build_evals,
-                                      &job->evals};
+    struct iso_section extra[2];
+    size_t n_extra = 0;
+    if (job->has_evals)
+        extra[n_extra++] =
+            (struct iso_section){"eval", "Downstream tasks", iso_report_build_evals, &job->evals};
+    if (job->has_rates)
+        extra[n_extra++] =
+            (struct iso_section){"rates", "Learning rates", iso_report_build_rates, &job->rates};
     struct iso_report report = {.study = &job->study,
                                 .compare = job->has_compare ? &job->compare : NULL,
                                 .title = recipe_name(&job->arena, ops.at[0]),
                                 .command = iso_str_text(&command),
                                 .input = input,
                                 .n_input = n,
-                                .extra = &evals,
-                                .n_extra = job->has_evals};
+                                .extra = extra,
+                                .n_extra = n_extra};
     if (st == ISO_OK)
         st = iso_report_write(&report, a->out, err);
     iso_str_release(&command);
@@ -238,6 +265,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = read_evals(&job, ops.at[0], err);
     if (st == ISO_OK)
+        st = judge_rates(&job, &a->rates, err);
+    if (st == ISO_OK)
         st = compute(&job, ops, a, &o, err);
     if (st == ISO_OK)
         st = write_report(&job, ops, a, err);
@@ -256,7 +285,8 @@ const struct iso_cmd iso_cmd_report = {
         "`isodepth fit` does and writes into DIR: report.html, which needs no network;\n"
         "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT adds\n"
         "the change of phi between RUNS and that table, and compare.json. A study that was\n"
-        "evaluated (isodepth eval STUDY) gets a section on its tasks.\n\n"
+        "evaluated (isodepth eval STUDY) gets a section on its tasks, --rates one on learning "
+        "rates.\n\n"
         "The figures need gnuplot (package gnuplot-nox). Without it the report is written with\n"
         "its tables only and says so.",
     .group = "Analysis",

@@ -419,7 +419,10 @@ static enum iso_status fit_study(struct call *c)
         st = iso_store_get(c->sw.store, &said, key.text, c->err);
     if (st == ISO_OK && !(said.len && iso_file_exists(path.text))) {
         iso_str_clear(&said);
-        st = iso_study_fit_report(&said, c->sw.dir, c->grid.name, c->err);
+        st = c->grid.matrix_rates.n > 1
+                 ? iso_study_rates_report(&said, c->sw.dir, c->grid.name, c->grid.rates.matrix,
+                                          c->err)
+                 : iso_study_fit_report(&said, c->sw.dir, c->grid.name, c->err);
         if (st == ISO_OK)
             st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
     }

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "fit/study.h"
+#include "plot/rates.h"
 #include "plot/report.h"
 
 #include <math.h>
@@ -74,6 +75,37 @@ enum iso_status iso_study_fit_report(struct iso_str *out, const char *study_dir,
         *err = why;
     }
     iso_study_release(&study);
+    iso_runs_release(&runs);
+    return st;
+}
+
+/* The rate itself where the sweep ran it, else none in particular. */
+static double rate_among(const struct iso_runs *runs, double rate)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->at[i].lr_base == rate)
+            return rate;
+    return NAN;
+}
+
+enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_dir,
+                                       const char *title, double rate, struct iso_err *err)
+{
+    struct iso_runs runs = {0};
+    struct iso_regret regret = {0};
+    struct iso_str to = {0};
+    iso_str_printf(&to, "%s/report", study_dir);
+    enum iso_status st = iso_runs_read(&runs, &study_dir, 1, ISO_RUNS_TRAINED, err);
+    if (st == ISO_OK)
+        st = iso_regret_run(&regret, &runs, rate_among(&runs, rate), err);
+    if (st == ISO_OK)
+        st = iso_rates_write(&regret, title, to.text, err);
+    if (st == ISO_OK) {
+        iso_regret_verdict(out, &regret);
+        iso_str_printf(out, "\nreport: %s/report.html\n", to.text);
+    }
+    iso_str_release(&to);
+    iso_regret_release(&regret);
     iso_runs_release(&runs);
     return st;
 }

@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "fit/channel.h"
 #include "fit/multistart.h"
+#include "fit/regret.h"
 #include "fit/resample.h"
 #include "fit/stats.h"
 
@@ -297,7 +298,9 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
     *out = (struct iso_compare){0};
     out->base_name = iso_arena_strdup(&out->arena, names[0]);
     out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
-    enum iso_status st = ISO_OK;
+    enum iso_status st = iso_runs_check_rates(base, err);
+    for (size_t i = 0; st == ISO_OK && i < n_variants; i++)
+        st = iso_runs_check_rates(&variants[i], err);
     for (size_t i = 0; st == ISO_OK && i < n_variants; i++) {
         struct iso_variant *v = &out->variant[out->n++];
         v->name = iso_arena_strdup(&out->arena, names[i + 1]);

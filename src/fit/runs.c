@@ -55,7 +55,8 @@ static bool same_numbers(const struct iso_run *a, const struct iso_run *b)
 {
     return a->budget == b->budget && a->r == b->r && a->n_once == b->n_once &&
            a->n_rec == b->n_rec && a->n_inject == b->n_inject && a->tokens == b->tokens &&
-           equal_or_nan(a->loss, b->loss) && iso_str_eq(a->seed, b->seed);
+           equal_or_nan(a->loss, b->loss) && equal_or_nan(a->lr_base, b->lr_base) &&
+           iso_str_eq(a->seed, b->seed);
 }
 
 static int compare_ids(const void *va, const void *vb)
@@ -177,9 +178,8 @@ static void put_number(struct iso_str *out, double x)
 
 void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
 {
-    iso_str_puts(
-        out,
-        "run,budget,r,n_once,n_rec,n_inject,n_embed,flops_per_token,tokens,loss,s,d_model,seed");
+    iso_str_puts(out, "run,budget,r,n_once,n_rec,n_inject,n_embed,flops_per_token,tokens,loss,s,d_"
+                      "model,lr_base,seed");
     for (size_t k = 0; k < runs->n_extra; k++) {
         iso_str_putc(out, ',');
         iso_csv_put(out, runs->extra_name[k]);
@@ -189,7 +189,7 @@ void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
         const struct iso_run *run = &runs->at[i];
         const double numbers[] = {run->budget,   run->r,       run->n_once,          run->n_rec,
                                   run->n_inject, run->n_embed, run->flops_per_token, run->tokens,
-                                  run->loss,     run->s,       run->d_model};
+                                  run->loss,     run->s,       run->d_model,         run->lr_base};
         iso_csv_put(out, run->id);
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             put_number(out, numbers[k]);

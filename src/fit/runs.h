@@ -1,8 +1,8 @@
 /* The table of runs that every fit starts from: CSV or JSONL, one row per training run.
  *
  * Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and n_inject
- * default to 1, 0, 0.  run, seed, status, s, d_model, n_embed and flops_per_token are used when
- * there; every other column is carried along as text.
+ * default to 1, 0, 0.  run, seed, status, s, d_model, lr_base, n_embed and flops_per_token are used
+ * when there; every other column is carried along as text.
  *
  * A row that cannot be used (diverged, failed, still running, loss missing or not finite) is no
  * error: it moves to `left_out` with its reason.  A row that makes no sense is an error that
@@ -28,6 +28,7 @@ struct iso_run {
     double loss;                    /* nats per token; NaN in a table of planned runs */
     double s, d_model;              /* NaN when the table does not say */
     double flops_per_token;         /* likewise; see iso_run_flops_per_token */
+    double lr_base;                 /* matrix rate before its transfer; NaN likewise */
     const char *id, *seed, *status; /* "" when the table does not say */
     size_t label; /* recipe: runs of one label share a phi; 0 unless compare says otherwise */
     const char *file;

@@ -32,6 +32,7 @@ static const struct column {
     {"tokens", offsetof(struct iso_run, tokens), NAN, 0, true},
     {"s", offsetof(struct iso_run, s), NAN, 0, true},
     {"d_model", offsetof(struct iso_run, d_model), NAN, 0, true},
+    {"lr_base", offsetof(struct iso_run, lr_base), NAN, 0, true},
 };
 enum { N_NUMBERS = sizeof number_columns / sizeof *number_columns };
 

@@ -2,6 +2,7 @@
 #include "fit/study.h"
 
 #include "base/file.h"
+#include "fit/regret.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +46,9 @@ enum iso_status iso_study_run(struct iso_study *study, const struct iso_runs *ru
 {
     const double start = iso_time_now();
     *study = (struct iso_study){.runs = runs, .options = *options, .r = NAN};
-    const enum iso_status st = run_parts(study, err);
+    enum iso_status st = iso_runs_check_rates(runs, err);
+    if (st == ISO_OK)
+        st = run_parts(study, err);
     study->seconds = iso_time_now() - start;
     return st;
 }

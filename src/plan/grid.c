@@ -84,7 +84,12 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
                              struct iso_err *err)
 {
     *run = (struct iso_plan_run){
-        .budget = budget, .s = s, .batch_tokens = grid->batch_tokens, .seed = seed};
+        .base_rate = grid->rates.matrix,
+        .budget = budget,
+        .s = s,
+        .batch_tokens = grid->batch_tokens,
+        .seed = seed,
+    };
     enum iso_status st = iso_grid_arch(&run->arch, grid, r, s, key, err);
     if (st != ISO_OK)
         return st;
@@ -131,25 +136,38 @@ struct planner {
     struct iso_err *err;
 };
 
+/* The runs of one width: every base rate and seed. */
+static enum iso_status plan_width(struct planner *p, double budget, int64_t r, double s)
+{
+    struct iso_grid grid = *p->grid;
+    size_t n_rate = grid.matrix_rates.n;
+    for (size_t i = 0; i < (n_rate ? n_rate : 1); i++) {
+        if (n_rate)
+            grid.rates.matrix = grid.matrix_rates.at[i];
+        for (size_t k = 0; k < grid.seeds.n; k++) {
+            const char *key;
+            struct iso_plan_run *run = ISO_PUSH(p->runs, p->n, p->room);
+            enum iso_status st =
+                iso_grid_run(run, &grid, budget, r, s, (int64_t)grid.seeds.at[k], &key, p->err);
+            if (st != ISO_OK)
+                return refuse(&grid, key, st, p->err);
+        }
+    }
+    return ISO_OK;
+}
+
 static enum iso_status plan_cell(struct planner *p, double budget, int64_t r)
 {
     const struct iso_grid *grid = p->grid;
+    enum iso_status st = ISO_OK;
     const struct iso_numbers *widths = widths_for(grid, budget, r);
     if (!widths) {
         iso_fail(p->err, ISO_BAD_INPUT, "no widths for budget %g and r = %" PRId64, budget, r);
         return refuse(grid, "widths", ISO_BAD_INPUT, p->err);
     }
-    for (size_t i = 0; i < widths->n; i++) {
-        for (size_t k = 0; k < grid->seeds.n; k++) {
-            const char *key;
-            struct iso_plan_run *run = ISO_PUSH(p->runs, p->n, p->room);
-            enum iso_status st = iso_grid_run(run, grid, budget, r, widths->at[i],
-                                              (int64_t)grid->seeds.at[k], &key, p->err);
-            if (st != ISO_OK)
-                return refuse(grid, key, st, p->err);
-        }
-    }
-    return ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < widths->n; i++)
+        st = plan_width(p, budget, r, widths->at[i]);
+    return st;
 }
 
 static int by_id(const void *a, const void *b)
@@ -199,9 +217,10 @@ enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struc
 
 void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t n)
 {
-    iso_table_init(t, "run|budget|s|r|loop|bptt|d_model|n_head|n_prelude|n_recur|n_coda|n_once|"
-                      "n_rec|n_inject|n_embed|flops_per_token|tokens|steps|batch_tokens|lr_matrix|"
-                      "lr_embed|lr_head|lr_norm|seed");
+    iso_table_init(
+        t, "run|budget|s|r|loop|bptt|d_model|n_head|n_prelude|n_recur|n_coda|n_once|"
+           "n_rec|n_inject|n_embed|flops_per_token|tokens|steps|batch_tokens|lr_base|lr_matrix|"
+           "lr_embed|lr_head|lr_norm|seed");
     for (size_t i = 0; i < n; i++) {
         const struct iso_plan_run *run = &runs[i];
         const struct iso_arch *a = &run->arch;
@@ -213,9 +232,9 @@ void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t
                                   c->n_inject,        c->n_embed,
                                   c->flops,           (double)run->tokens,
                                   (double)run->steps, (double)run->batch_tokens,
-                                  run->rates.matrix,  run->rates.embed,
-                                  run->rates.head,    run->rates.norm,
-                                  (double)run->seed};
+                                  run->base_rate,     run->rates.matrix,
+                                  run->rates.embed,   run->rates.head,
+                                  run->rates.norm,    (double)run->seed};
         char buf[32];
         iso_table_put(t, run->id);
         iso_table_put(t, iso_format_double(buf, run->budget));

@@ -41,6 +41,7 @@ struct iso_grid {
     int64_t bptt;
     int64_t batch_tokens;
     struct iso_rates rates;
+    struct iso_numbers matrix_rates; /* base matrix rates to compare; none: rates.matrix */
     struct iso_transfer transfer;
     const char *data;                /* packed data directory; NULL when not given */
     const struct iso_yaml *document; /* to find the line of a key */
@@ -50,7 +51,8 @@ struct iso_plan_run {
     char id[64];
     struct iso_arch arch;
     struct iso_account account;
-    struct iso_rates rates;
+    struct iso_rates rates; /* after the transfer */
+    double base_rate;       /* of the matrices, before it */
     double budget, s;
     int64_t tokens; /* steps x batch: what is trained */
     int64_t steps, batch_tokens, seed;
@@ -62,7 +64,7 @@ extern const struct iso_key iso_grid_keys[];
 void iso_grid_init(struct iso_grid *grid);
 enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, const char *path,
                               struct iso_err *err);
-/* The runs, ordered by budget, r, s, seed as listed; in the arena. */
+/* The runs, ordered by budget, r, s, base rate, seed as listed; in the arena. */
 enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struct iso_grid *grid,
                               struct iso_arena *arena, struct iso_err *err);
 /* The grid's architecture at this r and width.  When it is impossible, `*key` names the setting

@@ -224,6 +224,8 @@ const struct iso_key iso_grid_keys[] = {
      .help = "iterations that are trained through: full, half (r/2 rounded up) or a number"},
     {FIELD(ISO_KEY_INT, batch_tokens), .min = 1, .max = 1e12, .help = "tokens per step"},
     {FIELD(ISO_KEY_MAP, rates), .keys = iso_rates_keys, .help = "base learning rates"},
+    {FIELD(ISO_KEY_NUMBERS, matrix_rates), .min = 1e-12, .max = 1e6,
+     .help = "base matrix rates to compare, a run for each"},
     {FIELD(ISO_KEY_MAP, transfer), .keys = iso_transfer_keys,
      .help = "reference and exponents of the rates' transfer"},
     {FIELD(ISO_KEY_NUMBERS, seeds), .min = 0, .max = 1e9, .help = "one run per seed"},

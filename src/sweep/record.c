@@ -43,6 +43,7 @@ const struct iso_column iso_columns[] = {
     PLAN(tokens),
     PLAN(steps),
     PLAN(batch_tokens),
+    PLAN(lr_base),
     PLAN(lr_matrix),
     PLAN(lr_embed),
     PLAN(lr_head),
@@ -154,6 +155,7 @@ void iso_run_record_from_plan(struct iso_run_record *rec, const struct iso_plan_
     rec->tokens = (double)run->tokens;
     rec->steps = (double)run->steps;
     rec->batch_tokens = (double)run->batch_tokens;
+    rec->lr_base = run->base_rate;
     rec->lr_matrix = run->rates.matrix;
     rec->lr_embed = run->rates.embed;
     rec->lr_head = run->rates.head;
@@ -184,6 +186,14 @@ const struct iso_column *iso_run_record_differs(const struct iso_run_record *a,
             return c;
     }
     return NULL;
+}
+
+void iso_run_record_learn(struct iso_run_record *rec, const struct iso_run_record *from)
+{
+    for (const struct iso_column *c = iso_columns; c->name; c++)
+        if (c->part == ISO_COLUMN_PLAN && c->kind == ISO_COLUMN_NUMBER &&
+            isnan(iso_run_record_number(rec, c)))
+            iso_run_record_set_number(rec, c, iso_run_record_number(from, c));
 }
 
 void iso_run_record_write_json(struct iso_str *out, const struct iso_run_record *rec)

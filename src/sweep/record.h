@@ -27,7 +27,7 @@ struct iso_run_record {
     double budget, s, r, bptt, d_model, n_head, n_prelude, n_recur, n_coda;
     double n_once, n_rec, n_inject, n_embed;
     double flops_per_token, tokens, steps, batch_tokens;
-    double lr_matrix, lr_embed, lr_head, lr_norm, seed;
+    double lr_base, lr_matrix, lr_embed, lr_head, lr_norm, seed;
     char loop[24];
     /* Measured; NaN or "" until there is a result. */
     double loss, bits_per_byte, flops, seconds;
@@ -73,6 +73,9 @@ double iso_run_record_flops(const struct iso_run_record *rec);
  * does not know is no difference. */
 const struct iso_column *iso_run_record_differs(const struct iso_run_record *a,
                                                 const struct iso_run_record *b);
+
+/* Takes over the planned numbers that `rec` does not know. */
+void iso_run_record_learn(struct iso_run_record *rec, const struct iso_run_record *from);
 
 /* run.json: the planned columns and the source. */
 void iso_run_record_write_json(struct iso_str *out, const struct iso_run_record *rec);

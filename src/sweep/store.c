@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA = 1, BUSY_MS = 10000 };
+enum { SCHEMA = 2, BUSY_MS = 10000 };
 
 struct iso_store {
     sqlite3 *db;

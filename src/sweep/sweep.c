@@ -193,10 +193,12 @@ enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *
         if (st != ISO_OK)
             return st;
         struct iso_run_record *known = iso_sweep_find(sw, fresh.id);
-        if (known)
+        if (known) {
             known->wanted = true;
-        else
+            iso_run_record_learn(known, &fresh); /* columns that an older version did not have */
+        } else {
             *ISO_PUSH(sw->runs, sw->n, sw->room) = fresh;
+        }
     }
     return ISO_OK;
 }

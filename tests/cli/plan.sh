@@ -10,7 +10,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 "$iso" plan grids/paper.yaml --csv > "$tmp/paper.csv" || fail "plan --csv"
 [ "$(wc -l < "$tmp/paper.csv")" = 117 ] || fail "116 rows and a header"
 want="run,budget,s,r,loop,bptt,d_model,n_head,n_prelude,n_recur,n_coda,n_once,n_rec,n_inject,\
-n_embed,flops_per_token,tokens,steps,batch_tokens,lr_matrix,lr_embed,lr_head,lr_norm,seed"
+n_embed,flops_per_token,tokens,steps,batch_tokens,lr_base,lr_matrix,lr_embed,lr_head,lr_norm,seed"
 [ "$(head -n 1 "$tmp/paper.csv")" = "$want" ] || fail "header"
 [ "$(cut -d, -f1 "$tmp/paper.csv" | sort | uniq -d)" = "" ] || fail "ids are unique"
 "$iso" plan grids/paper.yaml --json | python3 -c '

@@ -35,12 +35,6 @@ static struct iso_fit_options quick(void)
     return o;
 }
 
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.9g is not within %g of %.9g", value, tolerance, expected);
-}
-
 struct range {
     double low, high;
 };

@@ -6,12 +6,6 @@
 
 #include <string.h>
 
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.9g is not within %g of %.9g", value, tolerance, expected);
-}
-
 static struct iso_compare_options few(void)
 {
     struct iso_compare_options o = {.fit = iso_fit_defaults(), .resamples = 60};

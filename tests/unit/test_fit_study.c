@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.9g is not within %g of %.9g", value, tolerance, expected);
-}
-
 static struct iso_study_options few(void)
 {
     struct iso_study_options o = iso_study_defaults();

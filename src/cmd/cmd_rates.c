@@ -1,0 +1,98 @@
+/* isodepth rates: what a learning rate costs against the best one, and whether it transfers. */
+#include "cmd/cmd.h"
+
+#include "plot/rates.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct rates_args {
+    double rate;
+    bool csv, json;
+    const char *out;
+};
+
+static const struct rates_args defaults = {.rate = NAN};
+
+static const struct iso_opt options[] = {
+    {"rate", 0, ISO_OPT_NUMBER, offsetof(struct rates_args, rate), "X",
+     "base rate to judge (default: the one of lowest mean regret)", 1e-12, 1e6},
+    {"out", 'o', ISO_OPT_STRING, offsetof(struct rates_args, out), "DIR",
+     "also write a page with figures, tables and rates.json", 0, 0},
+    {"csv", 0, ISO_OPT_FLAG, offsetof(struct rates_args, csv), NULL,
+     "print the table of conditions as CSV", 0, 0},
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct rates_args, json), NULL, "print JSON", 0, 0},
+    {0},
+};
+
+static void print_table(void (*build)(struct iso_table *, const struct iso_regret *),
+                        const struct iso_regret *regret, enum iso_table_format format)
+{
+    struct iso_table t;
+    build(&t, regret);
+    iso_table_print(stdout, &t, format);
+    iso_table_release(&t);
+}
+
+static void print_json(const struct iso_regret *regret)
+{
+    struct iso_str s = {0};
+    struct iso_json_out w = {&s, 2, 0, false};
+    iso_regret_write_json(&w, regret);
+    puts(iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+static void print_page(const struct iso_regret *regret)
+{
+    struct iso_str verdict = {0};
+    iso_regret_verdict(&verdict, regret);
+    printf("%s\n\n", verdict.text);
+    print_table(iso_regret_choices_table, regret, ISO_TABLE_TEXT);
+    putchar('\n');
+    print_table(iso_regret_curves_table, regret, ISO_TABLE_TEXT);
+    iso_str_release(&verdict);
+}
+
+static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
+{
+    const struct rates_args *a = args;
+    struct iso_runs runs = {0};
+    struct iso_regret regret = {0};
+    enum iso_status st =
+        iso_runs_read(&runs, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
+    if (st == ISO_OK)
+        st = iso_regret_run(&regret, &runs, a->rate, err);
+    if (st == ISO_OK && a->out)
+        st = iso_rates_write(&regret, "Learning rates", a->out, err);
+    if (st == ISO_OK && a->json)
+        print_json(&regret);
+    else if (st == ISO_OK && a->csv)
+        print_table(iso_regret_curves_table, &regret, ISO_TABLE_CSV);
+    else if (st == ISO_OK)
+        print_page(&regret);
+    iso_regret_release(&regret);
+    iso_runs_release(&runs);
+    return st;
+}
+
+const struct iso_cmd iso_cmd_rates = {
+    .name = "rates",
+    .operands = "RUNS...",
+    .summary = "judge a learning-rate sweep: best rates, regret, transfer",
+    .details =
+        "Reads the runs of a sweep over base rates (a study, CSV or JSONL; grid key matrix_rates,\n"
+        "column lr_base) and says what each base rate costs against the best one of its\n"
+        "(budget, r, width), the lowest point of a parabola in ln(rate). A rate transfers when "
+        "its\n"
+        "regret is small at every width and training length.\n\n"
+        "isodepth sweep ends with this page when the grid has matrix_rates; isodepth report\n"
+        "--rates RUNS makes it a section of a study's report.",
+    .group = "Analysis",
+    .min_operands = 1,
+    .max_operands = 1000,
+    .opts = options,
+    .defaults = &defaults,
+    .size = sizeof(struct rates_args),
+    .run = run,
+};
