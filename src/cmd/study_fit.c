@@ -50,10 +50,12 @@ static void write_phi(struct iso_str *out, const struct iso_study *study)
 {
     double interval[2];
     iso_study_phi_interval(interval, study);
-    iso_str_printf(out, "phi = %.3f", study->fit.phi);
-    if (isfinite(interval[0]))
-        iso_str_printf(out, "   95 %% interval [%.3f, %.3f]", interval[0], interval[1]);
-    iso_str_printf(out, "   (%zu runs, R2 = %.4f)\n", study->fit.n_runs, study->fit.r2);
+    if (!study->undetermined) {
+        iso_str_printf(out, "phi = %.3f", study->fit.phi);
+        if (isfinite(interval[0]))
+            iso_str_printf(out, "   95 %% interval [%.3f, %.3f]", interval[0], interval[1]);
+        iso_str_printf(out, "   (%zu runs, R2 = %.4f)\n", study->fit.n_runs, study->fit.r2);
+    }
     iso_report_verdict(out, study);
     iso_str_putc(out, '\n');
 }
@@ -115,7 +117,7 @@ void iso_study_fit_so_far(const char *study_dir)
     struct iso_study study = {0};
     struct iso_runs runs = {0};
     struct iso_err why;
-    if (fit(&study, &runs, study_dir, false, &why) == ISO_OK)
+    if (fit(&study, &runs, study_dir, false, &why) == ISO_OK && !study.undetermined)
         printf("so far phi = %.3f from %zu runs, R2 = %.4f (isodepth fit %s gives an interval)\n",
                study.fit.phi, study.fit.n_runs, study.fit.r2, study_dir);
     iso_study_release(&study);

@@ -23,6 +23,13 @@ static void write_headline(struct iso_str *out, const struct iso_study *s, bool 
         iso_str_putc(out, '\n');
         return;
     }
+    if (s->undetermined) {
+        iso_str_printf(out,
+                       colour ? "\033[1mphi is not determined\033[0m" : "phi is not determined");
+        iso_str_printf(out, ": %s.\nThe fit ended at %.3f, which means nothing.\n", s->undetermined,
+                       f->phi);
+        return;
+    }
     iso_str_printf(out, colour ? "\033[1mphi = %.3f\033[0m" : "phi = %.3f", f->phi);
     if (f->law->phi == ISO_PER_LOOPED)
         iso_str_puts(out, " for the smallest r");
@@ -42,7 +49,8 @@ static void write_meaning(struct iso_str *out, const struct iso_study *s)
     double interval[2];
     iso_study_phi_interval(interval, s);
     const struct iso_derived *d = &s->derived;
-    if (isnan(s->fit.phi) || s->fit.law->phi == ISO_PER_LOOPED || d->n_equivalents == 0)
+    if (isnan(s->fit.phi) || s->undetermined || s->fit.law->phi == ISO_PER_LOOPED ||
+        d->n_equivalents == 0)
         return;
     const struct iso_equivalent *last = &d->equivalent[d->n_equivalents - 1];
     if (last->r > 1)
@@ -67,7 +75,9 @@ static void write_summary(struct iso_str *out, const struct iso_study *s)
     const size_t n_budgets = iso_runs_budgets(&budget, &arena, s->runs);
     const size_t n_r = iso_runs_recurrences(&r, &arena, s->runs);
     iso_str_printf(out, "\n%zu runs", s->runs->n);
-    if (n_budgets < s->runs->n)
+    if (n_budgets == 1)
+        iso_str_printf(out, ", one budget of %.3g FLOPs", budget[0]);
+    else if (n_budgets < s->runs->n)
         iso_str_printf(out, ", %zu budgets from %.3g to %.3g FLOPs", n_budgets, budget[0],
                        budget[n_budgets - 1]);
     iso_str_puts(out, ", r =");

@@ -206,7 +206,8 @@ static void build_exponents(struct iso_table *t, const struct iso_study *s)
 static void build_equivalents(struct iso_table *t, const struct iso_study *s)
 {
     iso_table_init(t, "r|one block is worth|of full equivalence|unique size|effective size");
-    for (size_t i = 0; !isnan(s->fit.phi) && i < s->derived.n_equivalents; i++) {
+    for (size_t i = 0; !isnan(s->fit.phi) && !s->undetermined && i < s->derived.n_equivalents;
+         i++) {
         const struct iso_equivalent *e = &s->derived.equivalent[i];
         put_number(t, "%g", e->r);
         put_number(t, "%.2f blocks", e->blocks);

@@ -138,7 +138,7 @@ static bool has_tables(const char *section)
 struct row {
     const char *id, *title;
     const struct iso_figure_row *const *figures; /* ended by NULL, or NULL */
-    bool needs_phi;                              /* left out when the law has none */
+    bool needs_phi;                              /* left out when the law, or the runs, have none */
     enum iso_status (*build)(struct iso_page *, const struct iso_report *, struct iso_err *);
 };
 
@@ -238,7 +238,7 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
                 sections[n++] = report->extra[k];
         if (rows[i].build == iso_report_build_compare && !report->compare)
             continue;
-        if (rows[i].needs_phi && !isfinite(report->study->fit.phi))
+        if (rows[i].needs_phi && (!isfinite(report->study->fit.phi) || report->study->undetermined))
             continue;
         if (!rows[i].build && !rows[i].figures && !has_tables(rows[i].id))
             continue;

@@ -44,6 +44,13 @@ void iso_report_verdict(struct iso_str *out, const struct iso_study *study)
                        study->fit.law->name, study->fit.n_runs, study->fit.r2);
         return;
     }
+    if (study->undetermined) {
+        iso_str_printf(out,
+                       "These runs do not determine φ: %s. The fit ended at %.3f, which means "
+                       "nothing.",
+                       study->undetermined, study->fit.phi);
+        return;
+    }
     double r = example_r(study->runs), phi = study->fit.phi, interval[2];
     if (r > 1)
         iso_str_printf(out,
@@ -70,6 +77,10 @@ static void put_phi(struct iso_str *out, const struct iso_study *study)
                        "<p class=\"phi\">α = %.3f, β = %.3f <small>E = %.3f nats, law %s"
                        "</small></p>\n",
                        study->fit.alpha, study->fit.beta, study->fit.E, study->fit.law->name);
+        return;
+    }
+    if (study->undetermined) {
+        iso_str_puts(out, "<p class=\"phi\">φ is not determined</p>\n");
         return;
     }
     iso_study_phi_interval(interval, study);

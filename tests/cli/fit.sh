@@ -65,6 +65,15 @@ head -n 60 "$work/out/runs.csv" >"$work/a.csv"
 { head -n 1 "$work/out/runs.csv"; tail -n +61 "$work/out/runs.csv"; } |
     "$fit" fit "$work/a.csv" - --starts 20 --resamples 0 | grep -q '^116 runs' || fail "several files and -"
 
+# Runs that cannot tell phi: it is said, and no interval is made up.
+for keep in '$1 + 0 == 1e18' '$3 == 4'; do
+    awk -F, "/^#/ {next} \$1 == \"budget\" || $keep" examples/paper_baseline.csv >"$work/part.csv"
+    "$fit" fit "$work/part.csv" --starts 20 >"$work/page"
+    head -n 1 "$work/page" | grep -q '^phi is not determined: all runs have one ' || fail "undetermined, $keep"
+    "$fit" fit "$work/part.csv" --starts 20 --json |
+        grep -q '"phi_interval": null' || fail "an interval of what is not determined, $keep"
+done
+
 # Repeated seeds, a diverged run, a run that is given twice.
 {
     echo run,seed,status,budget,r,n_once,n_rec,n_inject,tokens,loss
