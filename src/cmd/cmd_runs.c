@@ -1,21 +1,25 @@
 /* isodepth runs: the runs of a study, chosen by a condition, as a table or as CSV. */
 #include "cmd/cmd.h"
 
+#include "fit/stats.h"
 #include "sweep/sweep.h"
 #include "sweep/where.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct runs_args {
-    bool csv;
+    bool csv, means;
     const char *where;
 };
 
 static const struct iso_opt options[] = {
     {"where", 0, ISO_OPT_STRING, offsetof(struct runs_args, where), "CONDITION",
      "only runs for which this holds, e.g. 'r=4 and budget>1e13'", 0, 0},
+    {"means", 0, ISO_OPT_FLAG, offsetof(struct runs_args, means), NULL,
+     "one line for all seeds of a design: mean loss with its 95 % interval", 0, 0},
     {"csv", 0, ISO_OPT_FLAG, offsetof(struct runs_args, csv), NULL,
      "print every column as CSV: the table that fit reads", 0, 0},
     {0},
@@ -51,6 +55,88 @@ static void print_table(const struct iso_run_record *recs, size_t n)
     iso_table_release(&t);
 }
 
+/* --- means over seeds --- */
+
+/* Orders runs by everything that was planned but the seed, and the id made from it. */
+static int by_design(const void *a, const void *b)
+{
+    const struct iso_run_record *x = a, *y = b;
+    for (const struct iso_column *c = iso_columns; c->name; c++) {
+        if (c->part != ISO_COLUMN_PLAN || iso_str_eq(c->name, "run") || iso_str_eq(c->name, "seed"))
+            continue;
+        double p = iso_run_record_number(x, c), q = iso_run_record_number(y, c);
+        int order = c->kind == ISO_COLUMN_TEXT
+                        ? strcmp(iso_run_record_text(x, c), iso_run_record_text(y, c))
+                        : (p > q) - (p < q);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+/* The runs of one design, [n] from `first`: their mean, and the squares around it. */
+static double mean_of(const struct iso_run_record *first, size_t n, double *squares)
+{
+    double mean = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += first[i].loss / (double)n;
+    for (size_t i = 0; i < n; i++)
+        *squares += (first[i].loss - mean) * (first[i].loss - mean);
+    return mean;
+}
+
+static size_t same_design(const struct iso_run_record *first, size_t left)
+{
+    size_t n = 1;
+    while (n < left && by_design(first, &first[n]) == 0)
+        n++;
+    return n;
+}
+
+/* The noise is taken to be the same everywhere: few seeds each, many designs. */
+static void print_means(struct iso_run_record *recs, size_t n)
+{
+    size_t done = 0, df = 0;
+    double squares = 0, unused = 0;
+    char buf[32];
+    for (size_t i = 0; i < n; i++)
+        if (recs[i].state == ISO_STATE_DONE)
+            recs[done++] = recs[i];
+    qsort(recs, done, sizeof *recs, by_design);
+    for (size_t i = 0, k; i < done; i += k, df += k - 1) {
+        k = same_design(&recs[i], done - i);
+        mean_of(&recs[i], k, &squares);
+    }
+    double sd = df ? sqrt(squares / (double)df) : NAN;
+    struct iso_table t;
+    iso_table_init(&t, "budget|r|d|loop|bptt|base rate|tokens|seeds|mean loss|+-");
+    for (size_t i = 0, k; i < done; i += k) {
+        const struct iso_run_record *rec = &recs[i];
+        k = same_design(rec, done - i);
+        iso_table_putf(&t, "%.3g", rec->budget);
+        iso_table_putf(&t, "%.0f", rec->r);
+        iso_table_putf(&t, "%.0f", rec->d_model);
+        iso_table_put(&t, rec->loop);
+        iso_table_putf(&t, "%.0f", rec->bptt);
+        iso_table_putf(&t, "%.3g", rec->lr_base);
+        iso_table_put(&t, iso_format_count(buf, rec->tokens));
+        iso_table_putf(&t, "%zu", k);
+        iso_table_putf(&t, "%.4f", mean_of(rec, k, &unused));
+        if (df)
+            iso_table_putf(&t, "%.4f", iso_mean_error(sd, df, k));
+        else
+            iso_table_put(&t, "-");
+    }
+    iso_table_print(stdout, &t, ISO_TABLE_TEXT);
+    iso_table_release(&t);
+    if (df)
+        printf("\nA run's loss varies by %.4f nats from seed to seed (pooled, %zu degrees of "
+               "freedom).\n",
+               sd, df);
+    else
+        printf("\nNo design has two seeds, so the noise is not known.\n");
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct runs_args *a = args;
@@ -66,7 +152,9 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     for (size_t i = 0; st == ISO_OK && i < n; i++)
         if (!where || iso_where_holds(where, &recs[i]))
             recs[kept++] = recs[i];
-    if (st == ISO_OK && a->csv) {
+    if (st == ISO_OK && a->means) {
+        print_means(recs, kept);
+    } else if (st == ISO_OK && a->csv) {
         struct iso_table t;
         iso_run_record_table(&t, recs, kept);
         iso_table_print(stdout, &t, ISO_TABLE_CSV);
@@ -88,6 +176,7 @@ const struct iso_cmd iso_cmd_runs = {
         "A condition compares columns with numbers or words (= != < <= > >=), joined by and, or, "
         "not and parentheses. The columns are those of --csv: run, budget, s, r, loop, bptt, "
         "d_model, n_once, n_rec, n_inject, tokens, seed, status, loss, attempts and so on.\n\n"
+        "--means takes the seeds of a design together; the noise is pooled over all designs.\n\n"
         "isodepth runs STUDY --csv > runs.csv carries a study to another machine: fit, compare and "
         "report read it, and sweep --reuse runs.csv takes its runs.",
     .group = "Study",

@@ -9,6 +9,9 @@ void iso_sort_doubles(double *x, size_t n);
 double iso_percentile(const double *sorted, size_t n, double q);
 /* Median of |x|. */
 double iso_median_abs(const double *x, size_t n);
+/* Half of a 95 % interval of a mean of n values whose standard deviation sd was estimated with df
+ * degrees of freedom (Student's t); NaN without any. */
+double iso_mean_error(double sd, size_t df, size_t n);
 /* P(F > f) for Fisher's F with (df1, df2) degrees of freedom. */
 double iso_f_tail(double f, double df1, double df2);
 

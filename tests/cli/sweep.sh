@@ -122,10 +122,29 @@ want 'bare.csv: column run is missing' log "a table without ids"
 sweep st --seeds 3 --cells 'r=2,budget=6e10; r=1,budget=2e10' > out 2>/dev/null || fail "--seeds"
 want '24 runs: 24 done' out "--seeds with --cells"
 [ "$("$iso" runs st --csv --where 'seed=3 and r=2 and budget=6e10' | wc -l)" = 4 ] || fail "seeds"
+"$iso" runs st --means > means || fail "--means"
+"$iso" runs st --csv > table.csv
+python3 - table.csv means <<'END' || { cat means; fail "means over seeds"; }
+import csv, sys
+from collections import defaultdict
+groups = defaultdict(list)
+for run in csv.DictReader(open(sys.argv[1])):
+    key = tuple(float(run[c]) for c in ("budget", "r", "d_model"))
+    groups[key].append(float(run["loss"]))
+squares = sum((x - sum(g) / len(g)) ** 2 for g in groups.values() for x in g)
+df = sum(len(g) - 1 for g in groups.values())
+lines = [l.split() for l in open(sys.argv[2]).read().split("\n\n")[0].splitlines()[1:]]
+assert len(lines) == len(groups), (len(lines), len(groups))
+for l in lines:
+    g = groups[float(l[0]), float(l[1]), float(l[2])]
+    assert int(l[7]) == len(g) and abs(float(l[8]) - sum(g) / len(g)) < 6e-5, (l, g)
+words = open(sys.argv[2]).read().split("varies by ")[1].split()
+assert abs(float(words[0]) - (squares / df) ** 0.5) < 6e-5 and f"{df} degrees" in " ".join(words)
+END
 sweep st --cells 'r=2' 2> log && fail "--cells alone"
 
 # Rebuilding from the folders.
-"$iso" runs st --csv | cut -d, -f1-31 | sort > before
+"$iso" runs st --csv | cut -d, -f1-32 | sort > before
 for damage in missing garbage; do
     if [ $damage = missing ]; then rm st/study.db; else echo garbage > st/study.db; fi
     if [ $damage = garbage ]; then
@@ -133,7 +152,7 @@ for damage in missing garbage; do
         want 'make it anew from the run folders' log "a damaged store"
     fi
     "$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild ($damage)"
-    "$iso" runs st --csv | cut -d, -f1-31 | sort | cmp -s - before || fail "--rebuild: another table"
+    "$iso" runs st --csv | cut -d, -f1-32 | sort | cmp -s - before || fail "--rebuild: another table"
 done
 python3 -c "
 import sqlite3; db = sqlite3.connect('st/study.db'); db.execute('PRAGMA user_version = 99')"

@@ -371,6 +371,11 @@ static void test_refusals(void **state)
 static void test_statistics(void **state)
 {
     (void)state;
+    /* Student's t at 97.5 %: 12.7062 (1), 4.30265 (2), 2.22814 (10), from any table. */
+    assert_near(iso_mean_error(1, 1, 1), 12.706204736174694, 1e-9);
+    assert_near(iso_mean_error(1, 2, 1), 4.302652729696142, 1e-9);
+    assert_near(iso_mean_error(3, 10, 9), 2.2281388519649385, 1e-9);
+    assert_true(isnan(iso_mean_error(1, 0, 1)));
     assert_near(iso_f_tail(4.964603, 1, 10), 0.04999999512509326, 1e-12);
     assert_near(iso_f_tail(2.348, 4, 60), 0.06448238746287996, 1e-12);
     assert_near(iso_f_tail(0.3, 7, 3), 0.9141254977479154, 1e-12);
