@@ -114,18 +114,6 @@ static void print_json(const struct iso_grid *grid, const struct iso_plan_run *r
     iso_str_release(&s);
 }
 
-static enum iso_status apply_set(struct iso_grid *grid, struct iso_arena *arena,
-                                 const struct iso_strings *set, struct iso_err *err)
-{
-    struct iso_settings s = {arena, "--set", err};
-    for (size_t i = 0; i < set->n; i++) {
-        enum iso_status st = iso_settings_set(&s, grid, iso_grid_keys, set->at[i]);
-        if (st != ISO_OK)
-            return st;
-    }
-    return ISO_OK;
-}
-
 static enum iso_status plan_file(const struct plan_args *a, const char *path,
                                  struct iso_arena *arena, struct iso_err *err)
 {
@@ -134,7 +122,7 @@ static enum iso_status plan_file(const struct plan_args *a, const char *path,
     size_t n;
     enum iso_status st = iso_grid_read(&grid, arena, path, err);
     if (st == ISO_OK)
-        st = apply_set(&grid, arena, &a->set, err);
+        st = iso_grid_set(&grid, arena, a->set.at, a->set.n, err);
     if (st == ISO_OK)
         st = iso_grid_plan(&runs, &n, &grid, arena, err);
     if (st != ISO_OK)

@@ -14,6 +14,7 @@ struct power_args {
     double A, alpha, B, beta, E, phi, noise, cell_noise;
     int64_t repetitions, starts, seed, threads;
     bool json;
+    struct iso_strings set;
 };
 
 static const struct power_args defaults = {.from = "",
@@ -59,12 +60,15 @@ static const struct iso_opt options[] = {
      0, 0},
     {"threads", 'j', ISO_OPT_INT, offsetof(struct power_args, threads), "N",
      "threads (all cores); the digits do not depend on it", 1, 1024},
+    {"set", 0, ISO_OPT_LIST, offsetof(struct power_args, set), "KEY=VALUE",
+     "change a setting of the grid; may be repeated", 0, 0},
     {"json", 0, ISO_OPT_FLAG, offsetof(struct power_args, json), NULL, "print JSON", 0, 0},
     {0},
 };
 
 /* A grid file is planned and read back as the table that `isodepth plan --csv` prints. */
-static enum iso_status read_grid(struct iso_runs *runs, const char *path, struct iso_err *err)
+static enum iso_status read_grid(struct iso_runs *runs, const char *path,
+                                 const struct iso_strings *set, struct iso_err *err)
 {
     struct iso_arena arena = {0};
     struct iso_grid grid;
@@ -72,6 +76,8 @@ static enum iso_status read_grid(struct iso_runs *runs, const char *path, struct
     struct iso_str csv = {0};
     size_t n;
     enum iso_status st = iso_grid_read(&grid, &arena, path, err);
+    if (st == ISO_OK)
+        st = iso_grid_set(&grid, &arena, set->at, set->n, err);
     if (st == ISO_OK)
         st = iso_grid_plan(&planned, &n, &grid, &arena, err);
     if (st == ISO_OK) {
@@ -88,10 +94,13 @@ static enum iso_status read_grid(struct iso_runs *runs, const char *path, struct
     return st;
 }
 
-static enum iso_status read_plan(struct iso_runs *runs, const char *path, struct iso_err *err)
+static enum iso_status read_plan(struct iso_runs *runs, const char *path,
+                                 const struct iso_strings *set, struct iso_err *err)
 {
     if (iso_str_ends(path, ".yaml") || iso_str_ends(path, ".yml"))
-        return read_grid(runs, path, err);
+        return read_grid(runs, path, set, err);
+    if (set->n)
+        return iso_fail(err, ISO_USAGE, "--set changes a grid file; %s is a table of runs", path);
     return iso_runs_read(runs, &path, 1, ISO_RUNS_PLANNED, err);
 }
 
@@ -135,7 +144,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_runs runs = {0};
     enum iso_status st = fill_options(&o, a, err);
     if (st == ISO_OK)
-        st = read_plan(&runs, ops.at[0], err);
+        st = read_plan(&runs, ops.at[0], &a->set, err);
     if (st == ISO_OK)
         st = iso_power_run(&power, &runs, &o, err);
     if (st == ISO_OK) {

@@ -64,6 +64,9 @@ extern const struct iso_key iso_grid_keys[];
 void iso_grid_init(struct iso_grid *grid);
 enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, const char *path,
                               struct iso_err *err);
+/* Changes settings by `key=value`, as --set does. */
+enum iso_status iso_grid_set(struct iso_grid *grid, struct iso_arena *arena,
+                             const char *const *assignment, size_t n, struct iso_err *err);
 /* The runs, ordered by budget, r, s, base rate, seed as listed; in the arena. */
 enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struct iso_grid *grid,
                               struct iso_arena *arena, struct iso_err *err);

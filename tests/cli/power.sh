@@ -11,6 +11,11 @@ quick=(--repetitions 40 --starts 5)
 cmp "$work/grid.json" "$work/three.json" || fail "the number of threads changes the digits"
 "$B"/isodepth plan grids/paper.yaml --csv >"$work/plan.csv"
 "$B"/isodepth power "$work/plan.csv" "${quick[@]}" --json | cmp - "$work/grid.json" || fail "a grid and its table differ"
+"$B"/isodepth plan grids/paper.yaml --set r=[1,4] --csv >"$work/plan.csv"
+"$B"/isodepth power "$work/plan.csv" "${quick[@]}" --json >"$work/part.json"
+"$B"/isodepth power grids/paper.yaml --set r=[1,4] "${quick[@]}" --json | cmp - "$work/part.json" || fail "--set"
+! "$B"/isodepth power "$work/plan.csv" --set r=[1,4] 2>"$work/log" || fail "--set with a table"
+grep -q 'is a table of runs' "$work/log" || fail "--set with a table: message"
 python3 - "$work/grid.json" <<'P' || fail "JSON"
 import json, sys
 p = json.load(open(sys.argv[1]))
