@@ -58,48 +58,51 @@ static float softmax_row(float *s, float *max, float *sum, float scale, size_t n
     return older;
 }
 
-/* One head against the chunk of keys c0..c0+n-1. */
-static void attend_chunk(float *out, float *lse, float *max, float *sum, const float *qkv,
-                         float *scratch, size_t c0, size_t n, size_t T, size_t D, size_t Q)
+/* One head against the chunk of keys c0..c0+n-1.  Query t stands at position first + t. */
+static void attend_chunk(float *out, float *lse, float *max, float *sum,
+                         const struct iso_attended *x, float *scratch, size_t c0, size_t n,
+                         size_t D, size_t Q)
 {
     enum { WIDTH = FWD_KEYS + NR };
     float *keys = take(&scratch, Q * padded(n)), *values = take(&scratch, n * padded(Q));
     float *band = take(&scratch, MR * WIDTH);
     float scale = (float)(1 / sqrt((double)Q));
-    pack_transposed(keys, qkv + c0 * 3 * D + D, 3 * D, Q, n);
-    pack_plain(values, qkv + c0 * 3 * D + 2 * D, 3 * D, n, Q);
-    for (size_t t = c0; t < T; t += MR) {
-        size_t rows = smaller(MR, T - t), width = seen(t, rows, c0, n);
-        multiply_rows(band, WIDTH, (struct lhs){qkv + t * 3 * D, 3 * D, 1, 0}, keys, Q, Q, rows,
+    size_t first = x->first;
+    pack_transposed(keys, x->kv + c0 * x->ldkv, x->ldkv, Q, n);
+    pack_plain(values, x->kv + c0 * x->ldkv + D, x->ldkv, n, Q);
+    for (size_t t = c0 > first ? c0 - first : 0; t < x->T; t += MR) {
+        size_t rows = smaller(MR, x->T - t), width = seen(first + t, rows, c0, n);
+        multiply_rows(band, WIDTH, (struct lhs){x->q + t * x->ldq, x->ldq, 1, 0}, keys, Q, Q, rows,
                       width, false);
         for (size_t r = 0; r < rows; r++) {
             float older = softmax_row(band + r * WIDTH, &max[t + r], &sum[t + r], scale,
-                                      seen(t + r, 1, c0, n), width);
+                                      seen(first + t + r, 1, c0, n), width);
             if (c0 > 0 && older != 1)
                 scale_vec(out + (t + r) * D, older, out + (t + r) * D, Q);
         }
         multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1, 0}, values, n, width, rows, Q,
                       c0 > 0);
-        for (size_t r = t; r < t + rows && r < c0 + n; r++) { /* these rows have seen all */
+        for (size_t r = t; r < t + rows && first + r < c0 + n; r++) { /* these rows have seen all */
             scale_vec(out + r * D, 1 / sum[r], out + r * D, Q);
             lse[r] = max[r] * scale + logf(sum[r]);
         }
     }
 }
 
-static void attention_vec(float *out, float *lse, const float *qkv, size_t T, size_t H, size_t Q,
+static void attention_vec(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
                           struct iso_ws *ws)
 {
+    size_t T = x.T, n_keys = x.first + T;
     float *scratch = (float *)(void *)ws->bytes;
     float *max = take(&scratch, T), *sum = take(&scratch, T);
-    for (size_t h = 0; h < H; h++) {
+    for (size_t h = 0; h < H; h++, x.q += Q, x.kv += Q) {
         fill_vec(max, -1e30f, T);
         fill_vec(sum, 0, T);
-        for (size_t c0 = 0; c0 < T; c0 += FWD_KEYS)
-            attend_chunk(out + h * Q, lse + h * T, max, sum, qkv + h * Q, scratch, c0,
-                         smaller(FWD_KEYS, T - c0), T, H * Q, Q);
+        for (size_t c0 = 0; c0 < n_keys; c0 += FWD_KEYS)
+            attend_chunk(out + h * Q, lse + h * T, max, sum, &x, scratch, c0,
+                         smaller(FWD_KEYS, n_keys - c0), H * Q, Q);
     }
-    ws->macs += iso_attention_macs(T, H * Q);
+    ws->macs += iso_attention_macs(x.first, T, H * Q);
 }
 
 /* One head of the backward, and one chunk of its keys, packed for the three products that have
@@ -203,21 +206,5 @@ static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, 
             chunk_bwd(&b);
         }
     }
-    ws->macs += 2 * iso_attention_macs(T, D);
-}
-
-static void attention_row_vec(float *out, const float *q, const float *keys, const float *values,
-                              size_t n, size_t H, size_t Q, struct iso_ws *ws)
-{
-    float *p = (float *)(void *)ws->bytes, scale = (float)(1 / sqrt((double)Q));
-    for (size_t h = 0; h < H; h++) {
-        float max = -1e30f, sum = 0;
-        for (size_t j = 0; j < n; j++)
-            p[j] = short_dot(q + h * Q, keys + (j * H + h) * Q, Q);
-        softmax_row(p, &max, &sum, scale, n, n);
-        fill_vec(out + h * Q, 0, Q);
-        for (size_t j = 0; j < n; j++)
-            axpy_vec(out + h * Q, p[j] / sum, values + (j * H + h) * Q, Q);
-    }
-    ws->macs += 2 * (uint64_t)n * H * Q;
+    ws->macs += 2 * iso_attention_macs(0, T, D);
 }

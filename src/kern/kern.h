@@ -38,6 +38,20 @@ struct iso_packed {
     size_t K, N;
 };
 
+/* What attention reads of one sequence: T queries, which stand at the positions first, first + 1,
+ * ..., and a row of key [D] and value [D] for each position from 0 to the last query's. */
+struct iso_attended {
+    const float *q, *kv;
+    size_t ldq, ldkv; /* from a row to the next */
+    size_t first, T;
+};
+
+/* A whole sequence as training has it: the thirds of qkv [T, 3D]. */
+static inline struct iso_attended iso_attend_all(const float *qkv, size_t T, size_t D)
+{
+    return (struct iso_attended){qkv, qkv + D, 3 * D, 3 * D, 0, T};
+}
+
 struct iso_kern {
     const char *name; /* "ref", "avx2", ... */
     bool bf16;        /* gemm rounds its operands to bf16 */
@@ -80,15 +94,13 @@ struct iso_kern {
                              size_t Q);
 
     /* --- causal attention over one sequence, flash-style: never T x T in memory ---
-     * qkv [T, 3D], out [T, D], lse [H, T] (log-sum-exp of the scaled scores). */
-    void (*attention)(float *out, float *lse, const float *qkv, size_t T, size_t H, size_t Q,
+     * out [T, D], lse [H, T] (log-sum-exp of the scaled scores).  What a query gets depends on it
+     * and its keys and values alone, not on the queries beside it: a cache changes no bit. */
+    void (*attention)(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
                       struct iso_ws *ws);
-    /* dqkv [T, 3D] is overwritten. */
+    /* Of iso_attend_all; dqkv [T, 3D] is overwritten. */
     void (*attention_bwd)(float *dqkv, const float *dout, const float *out, const float *lse,
                           const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws);
-    /* Generation: one query row against `n` cached keys and values, [n, D] each. */
-    void (*attention_row)(float *out, const float *q, const float *keys, const float *values,
-                          size_t n, size_t H, size_t Q, struct iso_ws *ws);
 
     /* --- relu(x)^2: x becomes a = relu(x) in place (kept for the backward), y = a*a --- */
     void (*relu2)(float *y, float *x, size_t n);

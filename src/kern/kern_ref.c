@@ -174,41 +174,37 @@ static void qk_rope_norm_bwd_ref(float *dqkv, const float *qkv, const float *rst
     }
 }
 
-/* out = softmax(q·Kᵀ/√Q) V over n keys whose rows lie `stride` apart; returns the log-sum-exp.
- * `p` has room for n doubles. */
-static double attend_row(float *out, double *p, const float *q, const float *keys,
+/* out = softmax(q·Kᵀ/√Q) V over n keys and values whose rows lie `stride` apart; returns the
+ * log-sum-exp.  `y` has room for Q doubles. */
+static double attend_row(float *out, double *y, const float *q, const float *keys,
                          const float *values, size_t n, size_t stride, size_t Q)
 {
     double max = -INFINITY, sum = 0;
+    for (size_t j = 0; j < n; j++)
+        max = fmax(max, dot_ref(q, keys + j * stride, Q) / sqrt((double)Q));
+    for (size_t i = 0; i < Q; i++)
+        y[i] = 0;
     for (size_t j = 0; j < n; j++) {
-        p[j] = dot_ref(q, keys + j * stride, Q) / sqrt((double)Q);
-        max = fmax(max, p[j]);
+        double p = exp(dot_ref(q, keys + j * stride, Q) / sqrt((double)Q) - max);
+        sum += p;
+        for (size_t i = 0; i < Q; i++)
+            y[i] += p * values[j * stride + i];
     }
-    for (size_t j = 0; j < n; j++) {
-        p[j] = exp(p[j] - max);
-        sum += p[j];
-    }
-    for (size_t i = 0; i < Q; i++) {
-        double y = 0;
-        for (size_t j = 0; j < n; j++)
-            y += p[j] * values[j * stride + i];
-        out[i] = (float)(y / sum);
-    }
+    for (size_t i = 0; i < Q; i++)
+        out[i] = (float)(y[i] / sum);
     return max + log(sum);
 }
 
-static void attention_ref(float *out, float *lse, const float *qkv, size_t T, size_t H, size_t Q,
+static void attention_ref(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
                           struct iso_ws *ws)
 {
     size_t D = H * Q;
     for (size_t h = 0; h < H; h++)
-        for (size_t t = 0; t < T; t++) {
-            const float *q = qkv + t * 3 * D + h * Q;
-            lse[h * T + t] =
-                (float)attend_row(out + t * D + h * Q, (double *)(void *)ws->bytes, q,
-                                  qkv + D + h * Q, qkv + 2 * D + h * Q, t + 1, 3 * D, Q);
-        }
-    ws->macs += iso_attention_macs(T, D);
+        for (size_t t = 0; t < x.T; t++)
+            lse[h * x.T + t] = (float)attend_row(out + t * D + h * Q, (double *)(void *)ws->bytes,
+                                                 x.q + t * x.ldq + h * Q, x.kv + h * Q,
+                                                 x.kv + D + h * Q, x.first + t + 1, x.ldkv, Q);
+    ws->macs += iso_attention_macs(x.first, x.T, D);
 }
 
 /* With p = exp(s − lse):  dv_j += p dout,  ds = p (dout·v_j − dout·out),  dq += ds k_j/√Q,
@@ -236,16 +232,7 @@ static void attention_bwd_ref(float *dqkv, const float *dout, const float *out, 
                 }
             }
         }
-    ws->macs += 2 * iso_attention_macs(T, D);
-}
-
-static void attention_row_ref(float *out, const float *q, const float *keys, const float *values,
-                              size_t n, size_t H, size_t Q, struct iso_ws *ws)
-{
-    for (size_t h = 0; h < H; h++)
-        attend_row(out + h * Q, (double *)(void *)ws->bytes, q + h * Q, keys + h * Q,
-                   values + h * Q, n, H * Q, Q);
-    ws->macs += 2 * (uint64_t)n * H * Q;
+    ws->macs += 2 * iso_attention_macs(0, T, D);
 }
 
 static void relu2_ref(float *y, float *x, size_t n)
@@ -349,7 +336,6 @@ const struct iso_kern iso_kern_ref = {
     .qk_rope_norm_bwd = qk_rope_norm_bwd_ref,
     .attention = attention_ref,
     .attention_bwd = attention_bwd_ref,
-    .attention_row = attention_row_ref,
     .relu2 = relu2_ref,
     .relu2_bwd = relu2_bwd_ref,
     .gather = gather_ref,

@@ -43,7 +43,6 @@ const struct iso_kern ISO_VEC_TABLE = {
     .qk_rope_norm_bwd = qk_rope_norm_bwd_vec,
     .attention = attention_vec,
     .attention_bwd = attention_bwd_vec,
-    .attention_row = attention_row_vec,
     .relu2 = relu2_vec,
     .relu2_bwd = relu2_bwd_vec,
     .gather = gather_vec,

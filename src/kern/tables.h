@@ -14,12 +14,13 @@ extern const struct iso_kern iso_kern_avx512;
 extern const struct iso_kern iso_kern_amx;
 #endif
 
-/* Multiply-adds of causal attention forward over one sequence: q·k and p·v for T(T+1)/2 pairs.
+/* Multiply-adds of causal attention forward over one sequence: q·k and p·v for T(T+1)/2 pairs,
+ * and for those with the `first` positions before the queries.
  * The backward has four products where the forward has two (its second computation of the
  * scores, which saves memory, is not counted). */
-static inline uint64_t iso_attention_macs(size_t T, size_t D)
+static inline uint64_t iso_attention_macs(size_t first, size_t T, size_t D)
 {
-    return (uint64_t)T * (T + 1) * D;
+    return (uint64_t)T * (2 * first + T + 1) * D;
 }
 
 /* Whether this CPU, and its operating system, can run the table of that name. */

@@ -28,13 +28,27 @@ static void reverse(struct iso_pass *p, float *dx, const struct iso_matrix *w, c
     p->m->kern->gemm(dx, w->in, dy, w->out, false, &w->reverse, p->rows, 0, &p->ws);
 }
 
+/* A sequence behind what is in the cache: its keys and values are put there. */
+static struct iso_attended behind_cache(struct iso_pass *p, const float *qkv)
+{
+    const struct iso_kv *kv = p->kv;
+    size_t d = (size_t)p->m->arch.d_model;
+    float *slot = kv->at + p->slot * kv->longest * 2 * d;
+    for (size_t t = 0; t < p->T; t++)
+        p->m->kern->copy(slot + (kv->position + t) * 2 * d, qkv + t * 3 * d + d, 2 * d);
+    return (struct iso_attended){qkv, slot, 3 * d, 2 * d, kv->position, p->T};
+}
+
 static void attend(struct iso_pass *p, struct iso_acts *a)
 {
     const struct iso_arch *arch = &p->m->arch;
     size_t d = (size_t)arch->d_model, H = (size_t)arch->n_head, Q = (size_t)arch->head;
-    for (size_t i = 0; i < p->n; i++)
+    for (size_t i = 0; i < p->n; i++) {
+        const float *qkv = a->qkv + i * p->T * 3 * d;
         p->m->kern->attention(a->att + i * p->T * d, a->lse + i * H * p->T,
-                              a->qkv + i * p->T * 3 * d, p->T, H, Q, &p->ws);
+                              p->kv ? behind_cache(p, qkv) : iso_attend_all(qkv, p->T, d), H, Q,
+                              &p->ws);
+    }
 }
 
 /* y = x, unless a layer without a backward works in place. */
@@ -55,10 +69,7 @@ void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso
     k->rmsnorm(p->norm, a->rstd1, a->x, m->w + l->n1, p->rows, d);
     forward(p, a->qkv, l->qkv, p->norm, 0);
     k->qk_rope_norm(a->qkv, a->qk_rstd, m->cos, m->sin, p->rows, p->T, first, H, Q);
-    if (p->kv)
-        iso_kv_attend(p, a);
-    else
-        attend(p, a);
+    attend(p, a);
     carry(p, a->mid, a->x);
     forward(p, a->mid, l->proj, a->att, 1);
 

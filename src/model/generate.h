@@ -1,4 +1,4 @@
-/* Generation, one token after the other, with a cache of keys and values. */
+/* Generation with a cache of keys and values: the prompt in one go, then token by token. */
 #ifndef ISO_MODEL_GENERATE_H
 #define ISO_MODEL_GENERATE_H
 

@@ -61,8 +61,8 @@ void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit)
         score_rows(p, loss, hit, start + p->skip, start + step);
 }
 
-void iso_head_logits(struct iso_pass *p, float *z)
+void iso_head_logits(struct iso_pass *p, float *z, size_t first)
 {
     norm_final(p);
-    logits(p, z, 0, p->rows);
+    logits(p, z, first, p->rows - first);
 }

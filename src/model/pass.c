@@ -340,6 +340,7 @@ static void backward(struct iso_pass *p)
 static void set_sequences(struct iso_pass *p, size_t n, size_t T)
 {
     ISO_ASSERT(n * T <= p->size.n * p->size.T && T <= p->m->positions && T <= p->size.T);
+    ISO_ASSERT(!p->kv || p->kv->position + T <= p->kv->longest);
     p->n = n;
     p->T = T;
     p->rows = p->loop.rows = n * T;
@@ -383,21 +384,52 @@ void iso_pass_logits(struct iso_pass *p, float *z, const int32_t *tokens, size_t
     set_sequences(p, n, T);
     memcpy(p->token, tokens, n * T * sizeof *tokens);
     forward(p);
-    iso_head_logits(p, z);
+    iso_head_logits(p, z, 0);
 }
 
-void iso_pass_next(struct iso_pass *p, float *z, struct iso_kv *kv, int32_t token)
+/* --- behind a cache --- */
+
+void iso_kv_init(struct iso_kv *kv, const struct iso_model *m, size_t longest, int r, int budget)
 {
-    ISO_ASSERT(kv->position < kv->longest && kv->position < p->m->positions);
-    set_sequences(p, 1, 1);
-    *p->token = token;
+    ISO_ASSERT(longest <= m->positions);
+    *kv = (struct iso_kv){.longest = longest, .budget = budget > 0 && budget < r ? budget : r};
+    kv->at = iso_alloc_aligned(iso_kv_floats(kv, m), sizeof(float));
+}
+
+size_t iso_kv_floats(const struct iso_kv *kv, const struct iso_model *m)
+{
+    const struct iso_arch *a = &m->arch;
+    size_t slots = (size_t)(a->prelude + kv->budget * a->recur + a->coda);
+    return slots * kv->longest * 2 * (size_t)a->d_model;
+}
+
+void iso_kv_release(struct iso_kv *kv)
+{
+    free(kv->at);
+    *kv = (struct iso_kv){0};
+}
+
+/* Where not all iterations are kept, a position's first iteration looks at the last ones of the
+ * positions before it, so these must be through first. */
+static size_t most_at_once(const struct iso_pass *p, const struct iso_kv *kv)
+{
+    return kv->budget < p->size.r ? 1 : p->size.T;
+}
+
+void iso_pass_feed(struct iso_pass *p, float *z, struct iso_kv *kv, const int32_t *token, size_t n)
+{
     p->kv = kv;
-    forward(p);
+    for (size_t T; n > 0; n -= T, token += T) {
+        T = n < most_at_once(p, kv) ? n : most_at_once(p, kv);
+        set_sequences(p, 1, T);
+        memcpy(p->token, token, T * sizeof *token);
+        forward(p);
+        kv->position += T;
+    }
     p->kv = NULL;
-    kv->position++;
     if (!z)
         return;
-    iso_head_logits(p, z);
+    iso_head_logits(p, z, p->rows - 1);
     for (int64_t i = 0; i < p->m->arch.vocab; i++)
         z[i] = ISO_SOFTCAP * tanhf(z[i] / ISO_SOFTCAP);
 }

@@ -36,12 +36,12 @@ struct iso_pass_size {
     int r, window; /* iterations; how many of the last ones have a backward (0: forward only) */
 };
 
-/* Keys and values of the positions before the present one, for generation.  Slot s holds those of
- * one execution of one layer: keys + s longest d is [longest, d].  With a budget below r an
- * iteration i uses the slots of iteration i mod budget, so that of each earlier position the last
- * `budget` iterations are kept (Geiping et al., 2025). */
+/* Keys and values of the positions before the present one.  Slot s holds those of one execution of
+ * one layer: at + s longest 2d is [longest, 2d], key and value of a position side by side.  With a
+ * budget below r an iteration i uses the slots of iteration i mod budget, so that of each earlier
+ * position the last `budget` iterations are kept (Geiping et al., 2025). */
 struct iso_kv {
-    float *keys, *values;
+    float *at; /* owned */
     size_t longest, position;
     int budget;
 };
@@ -58,7 +58,7 @@ struct iso_pass {
                                 wanted and not computed; else 0 */
     int32_t *token, *target; /* [rows] */
     float *grad;             /* the worker's gradient block, NULL without backward */
-    struct iso_kv *kv;       /* NULL but in generation, where T = 1 */
+    struct iso_kv *kv;       /* what stands before the sequences; NULL: nothing */
     size_t slot;             /* of the next layer to run */
 
     /* Kept for the backward. */
@@ -103,10 +103,13 @@ void iso_pass_score(struct iso_pass *p, float *loss, unsigned char *hit, const i
 /* The raw logits (before the softcap) of n inputs of T tokens: z is [n T, V]. */
 void iso_pass_logits(struct iso_pass *p, float *z, const int32_t *tokens, size_t n, size_t T);
 
-/* Generation: the logits, after the softcap, of what follows `token` at kv->position, which moves
- * on.  z is [V] or NULL. */
-void iso_pass_next(struct iso_pass *p, float *z, struct iso_kv *kv, int32_t token);
-size_t iso_kv_floats(const struct iso_model *m, int r, int budget, size_t longest);
+/* Room for `longest` positions at r iterations, of which the last `budget` are kept (0: all). */
+void iso_kv_init(struct iso_kv *kv, const struct iso_model *m, size_t longest, int r, int budget);
+void iso_kv_release(struct iso_kv *kv);
+size_t iso_kv_floats(const struct iso_kv *kv, const struct iso_model *m);
+/* Puts n tokens behind those in the cache, as many at a time as the pass takes.  z [V], unless it
+ * is NULL, gets the logits, after the softcap, of what follows the last. */
+void iso_pass_feed(struct iso_pass *p, float *z, struct iso_kv *kv, const int32_t *token, size_t n);
 
 /* --- the parts, for the files of this module --- */
 /* One layer; reads acts->x, leaves its output in `out`. */
@@ -117,8 +120,7 @@ void iso_block_backward(struct iso_pass *p, const struct iso_layer *l, struct is
 /* From p->last to losses; with `scale` also p->dx and the head's gradients. */
 void iso_head_train(struct iso_pass *p, float scale);
 void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit);
-void iso_head_logits(struct iso_pass *p, float *z);
-void iso_kv_attend(struct iso_pass *p, struct iso_acts *a);
+void iso_head_logits(struct iso_pass *p, float *z, size_t first); /* of the rows from `first` */
 /* dw[out, in] += dyᵀ x, for dy [rows, out] and x [rows, in]. */
 void iso_weight_grad(struct iso_pass *p, const struct iso_matrix *w, const float *dy,
                      const float *x, size_t rows);

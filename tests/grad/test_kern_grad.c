@@ -133,14 +133,14 @@ static void rope_bwd(const struct iso_kern *k, float *dx, const float *dy, const
 static size_t attention(const struct iso_kern *k, float *y, const float *x)
 {
     float lse[HEADS * ROWS];
-    k->attention(y, lse, x, ROWS, HEADS, HEAD, &ws);
+    k->attention(y, lse, iso_attend_all(x, ROWS, HEADS * HEAD), HEADS, HEAD, &ws);
     return ROWS * HEADS * HEAD;
 }
 
 static void attention_bwd(const struct iso_kern *k, float *dx, const float *dy, const float *x)
 {
     float lse[HEADS * ROWS], y[ROWS * HEADS * HEAD];
-    k->attention(y, lse, x, ROWS, HEADS, HEAD, &ws);
+    k->attention(y, lse, iso_attend_all(x, ROWS, HEADS * HEAD), HEADS, HEAD, &ws);
     k->attention_bwd(dx, dy, y, lse, x, ROWS, HEADS, HEAD, &ws);
 }
 

@@ -71,10 +71,13 @@ TIMED(rmsnorm_bwd, rmsnorm_bwd(t->y, t->g, t->z, t->x, t->g, t->small, ROWS, WID
 TIMED(qk_rope_norm, qk_rope_norm(t->z, t->small, t->x, t->y, ROWS, ROWS, 0, HEADS, HEAD))
 TIMED(qk_rope_norm_bwd,
       qk_rope_norm_bwd(t->z, t->logits, t->small, t->x, t->y, ROWS, ROWS, 0, HEADS, HEAD))
-TIMED(attention, attention(t->y, t->small, t->z, ROWS, HEADS, HEAD, &t->ws))
+TIMED(attention,
+      attention(t->y, t->small, iso_attend_all(t->z, ROWS, HEADS *HEAD), HEADS, HEAD, &t->ws))
 TIMED(attention_bwd,
       attention_bwd(t->logits, t->y, t->x, t->small, t->z, ROWS, HEADS, HEAD, &t->ws))
-TIMED(attention_row, attention_row(t->y, t->x, t->z, t->logits, ROWS, HEADS, HEAD, &t->ws))
+TIMED(attention_one,
+      attention(t->y, t->small, (struct iso_attended){t->x, t->z, WIDTH, 2 * WIDTH, ROWS - 1, 1},
+                HEADS, HEAD, &t->ws))
 TIMED(relu2, relu2(t->y, t->x, ROWS *WIDTH))
 TIMED(relu2_bwd, relu2_bwd(t->y, t->x, t->z, ROWS *WIDTH))
 TIMED(softcap_xent,
@@ -99,7 +102,7 @@ static const struct {
     {"qk_rope_norm_bwd", time_qk_rope_norm_bwd},
     {"attention", time_attention},
     {"attention_bwd", time_attention_bwd},
-    {"attention_row", time_attention_row},
+    {"attention of one query", time_attention_one},
     {"relu2", time_relu2},
     {"relu2_bwd", time_relu2_bwd},
     {"softcap_xent V=1024", time_softcap_xent},

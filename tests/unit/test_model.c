@@ -288,7 +288,7 @@ static void test_kv_budget(void **state)
     fill_rows(prompt, 6);
     struct iso_decoder *all = iso_decoder_new(m, 8, 3, 0), *same = iso_decoder_new(m, 8, 3, 3),
                        *few = iso_decoder_new(m, 8, 3, 1);
-    assert_true(iso_kv_floats(m, 3, 1, 8) < iso_kv_floats(m, 3, 0, 8));
+    assert_true(iso_kv_floats(&few->kv, m) < iso_kv_floats(&all->kv, m));
     for (int i = 0; i < 6; i++) {
         iso_decoder_feed(all, prompt + i, 1);
         iso_decoder_feed(same, prompt + i, 1);
@@ -301,6 +301,60 @@ static void test_kv_budget(void **state)
     iso_decoder_free(same);
     iso_decoder_free(few);
     iso_model_free(m);
+}
+
+/* A prompt fed at once, in pieces and token by token is the same, bit for bit; where all
+ * recurrences are kept it is also the plain forward.  Longer than one piece, and than trained. */
+static void check_prefill(struct iso_model *m, int r, int budget, const float *plain)
+{
+    enum { N = 300, V = 128 };
+    int32_t tokens[N + 1];
+    fill_rows(tokens, N + 1);
+    struct iso_decoder *once = iso_decoder_new(m, N + 2, r, budget),
+                       *pieces = iso_decoder_new(m, N + 2, r, budget),
+                       *single = iso_decoder_new(m, N + 2, r, budget);
+    iso_decoder_feed(once, tokens, N);
+    iso_decoder_feed(pieces, tokens, 7);
+    iso_decoder_feed(pieces, tokens + 7, 1);
+    iso_decoder_feed(pieces, tokens + 8, N - 8);
+    for (size_t i = 0; i < N; i++) {
+        iso_decoder_feed(single, tokens + i, 1);
+        for (size_t v = 0; budget % r == 0 && v < 70; v++)
+            assert_true(single->logits[v] == ISO_SOFTCAP * tanhf(plain[i * V + v] / ISO_SOFTCAP));
+    }
+    for (int next = 0; next < 2; next++) { /* the logits, then also what the caches hold */
+        assert_memory_equal(once->logits, single->logits, 70 * sizeof(float));
+        assert_memory_equal(pieces->logits, single->logits, 70 * sizeof(float));
+        iso_decoder_feed(once, tokens + N, 1);
+        iso_decoder_feed(pieces, tokens + N, 1);
+        iso_decoder_feed(single, tokens + N, 1);
+    }
+    iso_decoder_free(once);
+    iso_decoder_free(pieces);
+    iso_decoder_free(single);
+}
+
+static void test_prefill(void **state)
+{
+    (void)state;
+    enum { N = 300, V = 128 };
+    int32_t tokens[N];
+    fill_rows(tokens, N);
+    for (int i = 0; i < N_MECHANISM; i++)
+        for (int r = 1; r <= 4; r *= 2) {
+            struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, r, 0);
+            struct iso_model *m = make_model(&a, false);
+            assert_int_equal(a.vocab_padded, V);
+            iso_model_extend(m, N);
+            struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){N, 1, r, 0});
+            float *plain = ISO_NEW_N(float, N *V);
+            iso_pass_logits(p, plain, tokens, 1, N);
+            for (int budget = 0; budget <= r; budget++)
+                check_prefill(m, r, budget, plain);
+            free(plain);
+            iso_pass_free(p);
+            iso_model_free(m);
+        }
 }
 
 static void test_draws(void **state)
@@ -401,7 +455,7 @@ int main(void)
         cmocka_unit_test(test_copies),       cmocka_unit_test(test_hyper_start),
         cmocka_unit_test(test_start),        cmocka_unit_test(test_kv_budget),
         cmocka_unit_test(test_draws),        cmocka_unit_test(test_scorer),
-        cmocka_unit_test(test_checkpoint),
+        cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_prefill),
     };
     const char *why;
     kern = iso_kern_best(&why);
