@@ -33,8 +33,9 @@ LIBS += -lm -lpthread
 
 ISA_avx2   = -mavx2 -mfma -mf16c
 ISA_avx512 = -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma
-ISA_amx    = $(ISA_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
-isa_flags  = $(foreach isa,avx2 avx512 amx,$(if $(filter %_$(isa).c,$1),$(ISA_$(isa))))
+ISA_avx512bf16 = $(ISA_avx512) -mavx512bf16
+ISA_amx    = $(ISA_avx512bf16) -mamx-tile -mamx-bf16
+isa_flags  = $(foreach isa,avx2 avx512 avx512bf16 amx,$(if $(filter %_$(isa).c,$1),$(ISA_$(isa))))
 
 ALL_SRC   := $(sort $(wildcard src/*/*.c src/*/*.cc))
 SRC       := $(filter-out $(LEFT_OUT),$(ALL_SRC))

@@ -26,5 +26,5 @@ LEFT_OUT :=
 LEFT_OUT += $(if $(HAVE_SENTENCEPIECE),,src/data/spm.cc)
 # Other processors than x86-64 have the plain C kernels.
 LEFT_OUT += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),,$(wildcard src/kern/*_avx2.c \
-    src/kern/*_avx512.c src/kern/*_amx.c tests/kern/*_avx2.c))
+    src/kern/*_avx512.c src/kern/*_avx512bf16.c src/kern/*_amx.c tests/kern/*_avx2.c))
 LEFT_OUT += $(if $(HAVE_SQLITE),src/sweep/store_none.c,src/sweep/store.c)

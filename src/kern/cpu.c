@@ -67,12 +67,17 @@ static bool has_avx512(const struct cpuid *c)
            && has(c->leaf7, EBX, 17) /* dq */;
 }
 
+static bool has_avx512bf16(const struct cpuid *c)
+{
+    return has_avx512(c) && has(c->leaf7_1, EAX, 5);
+}
+
 /* Asks the kernel too; the permission then holds for all threads of this process. */
 static bool has_amx(const struct cpuid *c)
 {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    return has_avx512(c) && os_saves(c, TILE_STATE) && has(c->leaf7, EDX, 24)  /* tile */
-           && has(c->leaf7, EDX, 22) /* amx-bf16 */ && has(c->leaf7_1, EAX, 5) /* avx512-bf16 */
+    return has_avx512bf16(c) && os_saves(c, TILE_STATE) && has(c->leaf7, EDX, 24) /* tile */
+           && has(c->leaf7, EDX, 22)                                              /* amx-bf16 */
            && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
@@ -85,6 +90,8 @@ bool iso_cpu_has(const char *table)
         return has_avx2(&c);
     if (strcmp(table, "avx512") == 0)
         return has_avx512(&c);
+    if (strcmp(table, "avx512bf16") == 0)
+        return has_avx512bf16(&c);
     return strcmp(table, "amx") == 0 && has_amx(&c);
 }
 
@@ -102,7 +109,7 @@ const char *iso_cpu_features(void)
         {"bmi2", has(c.leaf7, EBX, 8)},
         {"avx512", has_avx512(&c)},
         {"avx512vnni", has(c.leaf7, ECX, 11)},
-        {"avx512bf16", has(c.leaf7_1, EAX, 5)},
+        {"avx512bf16", has_avx512bf16(&c)},
         {"amx", has_amx(&c)},
     };
     size_t used = 0;

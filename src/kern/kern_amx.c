@@ -1,149 +1,24 @@
-/* The kernel table for AMX: matrix products of bf16 operands with fp32 sums; every other row is
- * the AVX-512 code.
- *
- * A product over k does not mind in which order the k are taken, so a pair of bf16 in a tile is
- * (k, k + 16) of a block of 32 steps, for both sides alike: packing is then plain arithmetic on
- * whole vectors, without a shuffle.
- *
- *   B, packed:  panels of 32 columns; a panel has, per block of 32 steps, two tiles of 16 columns
- *   A, packed in scratch memory per block of AMX_MC rows and AMX_KC steps:
- *               bands of 32 rows; a band has, per block of 32 steps, two tiles of 16 rows
- *   C:          32 x 32 at a time in four tiles; at the edges through a buffer
- *
- * Rows, columns and steps that do not exist are packed as zeros. */
-#define ISO_VEC_PACK_BYTES pack_bytes_amx
-#define ISO_VEC_PACK       pack_amx
-#define ISO_VEC_GEMM       gemm_amx
-#define ISO_VEC_BF16       true
+/* The kernel table for AMX: the bf16 products in tile registers, 32 x 32 in four of them. */
 #if !defined(ISO_VEC_TABLE)
 #define ISO_VEC_TABLE iso_kern_amx
 #define ISO_VEC_NAME  "amx"
 #endif
-
-#include "kern/kern.h"
-
-static size_t pack_bytes_amx(size_t K, size_t N);
-static void pack_amx(struct iso_packed *b, const float *src, size_t ld, bool transposed);
-static void gemm_amx(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                     const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
-
-#include "kern/kern_vec.inc.h"
+#include "kern/gemm_bf16.inc.h"
 
 #include "kern/amx.h"
 
-enum {
-    SIDE = 2 * TILE,     /* rows, columns and steps that are handled together */
-    WORDS = TILE * TILE, /* 4-byte words of a tile */
-    AMX_KC = 640,
-    AMX_MC = 128, /* the packed part of A: 160 KB */
-};
-
-typedef uint32_t words __attribute__((vector_size(64)));
-
-ISO_INLINE words load_words(const float *p, size_t n)
+static void begin_bf16(void)
 {
-    words x = {0};
-    if (n >= TILE)
-        memcpy(&x, p, sizeof x);
-    else
-        memcpy(&x, p, n * sizeof *p);
-    return x;
+    iso_tile_begin();
 }
 
-/* Two floats to a pair of bf16, rounded to nearest even. */
-ISO_INLINE words bf16_pair(words first, words second)
+static void end_bf16(void)
 {
-    first += 0x7fff + ((first >> 16) & 1);
-    second += 0x7fff + ((second >> 16) & 1);
-    return (first >> 16) | (second & 0xffff0000u);
+    iso_tile_end();
 }
 
-static size_t blocks_of(size_t n)
-{
-    return (n + SIDE - 1) / SIDE;
-}
-
-/* A tile of pairs down the rows of `src`: word [i][j] pairs src[i*ld + j] with
- * src[(i+16)*ld + j], for `steps` rows and `across` columns that exist. */
-static void tile_down(uint32_t *to, const float *src, size_t ld, size_t steps, size_t across)
-{
-    for (size_t i = 0; i < TILE; i++, to += TILE) {
-        words none = {0};
-        words low = i < steps ? load_words(src + i * ld, across) : none;
-        words high = i + TILE < steps ? load_words(src + (i + TILE) * ld, across) : none;
-        words pair = bf16_pair(low, high);
-        memcpy(to, &pair, sizeof pair);
-    }
-}
-
-/* A tile of pairs along the rows: word [i][j] pairs src[i*ld + j] with src[i*ld + j + 16]. */
-static void tile_along(uint32_t *to, const float *src, size_t ld, size_t rows, size_t steps)
-{
-    for (size_t i = 0; i < TILE; i++, to += TILE) {
-        words none = {0};
-        words low = i < rows ? load_words(src + i * ld, steps) : none;
-        words high =
-            i < rows && steps > TILE ? load_words(src + i * ld + TILE, steps - TILE) : none;
-        words pair = bf16_pair(low, high);
-        memcpy(to, &pair, sizeof pair);
-    }
-}
-
-static void transpose_tile(uint32_t *tile)
-{
-    float from[WORDS], to[WORDS]; /* bits on the move, never numbers */
-    memcpy(from, tile, sizeof from);
-    for (size_t i = 0; i < TILE; i += 8)
-        for (size_t j = 0; j < TILE; j += 8)
-            transpose8(to + i * TILE + j, TILE, from + j * TILE + i, TILE);
-    memcpy(tile, to, sizeof to);
-}
-
-static size_t pack_bytes_amx(size_t K, size_t N)
-{
-    return blocks_of(K) * blocks_of(N) * 2 * WORDS * sizeof(uint32_t);
-}
-
-static void pack_amx(struct iso_packed *b, const float *src, size_t ld, bool transposed)
-{
-    uint32_t *to = b->bytes;
-    for (size_t n0 = 0; n0 < b->N; n0 += SIDE)
-        for (size_t k = 0; k < b->K; k += SIDE)
-            for (size_t n = n0; n < n0 + SIDE; n += TILE, to += WORDS) {
-                size_t columns = n < b->N ? b->N - n : 0, steps = b->K - k;
-                if (columns == 0) {
-                    memset(to, 0, WORDS * sizeof *to);
-                } else if (transposed) {
-                    tile_along(to, src + n * ld + k, ld, columns, steps);
-                    transpose_tile(to);
-                } else {
-                    tile_down(to, src + k * ld + n, ld, steps, columns);
-                }
-            }
-}
-
-/* M rows and K steps of A as tiles, in bands of 32 rows. */
-static void pack_lhs_amx(uint32_t *to, const float *a, size_t lda, bool transposed, size_t M,
-                         size_t K)
-{
-    for (size_t m0 = 0; m0 < M; m0 += SIDE)
-        for (size_t k = 0; k < K; k += SIDE)
-            for (size_t m = m0; m < m0 + SIDE; m += TILE, to += WORDS) {
-                size_t rows = m < M ? M - m : 0;
-                if (rows == 0) {
-                    memset(to, 0, WORDS * sizeof *to);
-                } else if (transposed) {
-                    tile_down(to, a + k * lda + m, lda, K - k, rows);
-                    transpose_tile(to);
-                } else {
-                    tile_along(to, a + m * lda + k, lda, rows, K - k);
-                }
-            }
-}
-
-/* c[32, 32] = (add ? c : 0) + one band times one panel, over `blocks` blocks of 32 steps. */
-static void micro_amx(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
-                      size_t blocks, bool add)
+static void micro_bf16(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
+                       size_t blocks, bool add)
 {
     size_t stride = ldc * sizeof *c, row = TILE * sizeof *c; /* in bytes */
     if (add) {
@@ -171,48 +46,4 @@ static void micro_amx(float *c, size_t ldc, const uint32_t *band, const uint32_t
     iso_tile_store(1, c + TILE, stride);
     iso_tile_store(2, c + TILE * ldc, stride);
     iso_tile_store(3, c + TILE * ldc + TILE, stride);
-}
-
-/* The same where only rows x columns of the 32 x 32 exist. */
-static void micro_edge(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
-                       size_t blocks, bool add, size_t rows, size_t columns)
-{
-    float whole[SIDE * SIDE] = {0};
-    for (size_t i = 0; add && i < rows; i++)
-        memcpy(whole + i * SIDE, c + i * ldc, columns * sizeof *c);
-    micro_amx(whole, SIDE, band, panel, blocks, add);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(c + i * ldc, whole + i * SIDE, columns * sizeof *c);
-}
-
-static void gemm_amx(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                     const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
-{
-    uint32_t *bands = (uint32_t *)(void *)ws->bytes;
-    const uint32_t *panels = b->bytes;
-    size_t K = b->K, N = b->N;
-    iso_tile_begin();
-    for (size_t k0 = 0; k0 < K; k0 += AMX_KC) {
-        size_t k = smaller(AMX_KC, K - k0), blocks = blocks_of(k);
-        bool add = beta != 0 || k0 > 0;
-        for (size_t m0 = 0; m0 < M; m0 += AMX_MC) {
-            size_t m = smaller(AMX_MC, M - m0);
-            pack_lhs_amx(bands, transposed_a ? a + k0 * lda + m0 : a + m0 * lda + k0, lda,
-                         transposed_a, m, k);
-            for (size_t n = 0; n < N; n += SIDE)
-                for (size_t i = 0; i < m; i += SIDE) {
-                    float *to = c + (m0 + i) * ldc + n;
-                    const uint32_t *band = bands + i / SIDE * blocks * 2 * WORDS;
-                    const uint32_t *panel =
-                        panels + (n / SIDE * blocks_of(K) + k0 / SIDE) * 2 * WORDS;
-                    if (m - i >= SIDE && N - n >= SIDE)
-                        micro_amx(to, ldc, band, panel, blocks, add);
-                    else
-                        micro_edge(to, ldc, band, panel, blocks, add, smaller(SIDE, m - i),
-                                   smaller(SIDE, N - n));
-                }
-        }
-    }
-    iso_tile_end();
-    ws->macs += (uint64_t)M * K * N;
 }

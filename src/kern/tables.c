@@ -8,7 +8,7 @@
 static const struct iso_kern *const tables[] = {
     &iso_kern_ref,
 #if defined(__x86_64__)
-    &iso_kern_avx2, &iso_kern_avx512, &iso_kern_amx,
+    &iso_kern_avx2, &iso_kern_avx512, &iso_kern_avx512bf16, &iso_kern_amx,
 #endif
     NULL,
 };
@@ -28,7 +28,7 @@ const struct iso_kern *iso_kern_best(const char **why)
         const struct iso_kern *k = iso_kern_get(wanted);
         if (!k && why)
             *why = "ISO_CPU names no instruction set that this machine and this build have; "
-                   "take ref, avx2, avx512 or amx, or leave it unset";
+                   "take ref, avx2, avx512, avx512bf16 or amx, or leave it unset";
         return k;
     }
     const struct iso_kern *best = &iso_kern_ref;

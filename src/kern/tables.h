@@ -11,6 +11,7 @@ extern const struct iso_kern iso_kern_ref;
 #if defined(__x86_64__)
 extern const struct iso_kern iso_kern_avx2;
 extern const struct iso_kern iso_kern_avx512;
+extern const struct iso_kern iso_kern_avx512bf16;
 extern const struct iso_kern iso_kern_amx;
 #endif
 
