@@ -5,7 +5,6 @@
 #   BENCH_WIDTHS="64 128 256 640"   BENCH_ROUNDS=3   BENCH_PYTHON=python3   BENCH_TOKENS=16384
 set -eu
 python=${BENCH_PYTHON:-python3}
-[ -x /opt/torch-venv/bin/python ] && python=${BENCH_PYTHON:-/opt/torch-venv/bin/python}
 rounds=${BENCH_ROUNDS:-3}
 tokens=${BENCH_TOKENS:-16384}
 goal() { case $1 in 64) echo 4 ;; 128) echo 3 ;; 256) echo 2 ;; *) echo 1.2 ;; esac; }
