@@ -115,6 +115,22 @@ static enum iso_status write_file(const char *dir, const char *name, struct iso_
     return st;
 }
 
+/* DIR/figures; with --by r those of each r in DIR/r4/figures. */
+static enum iso_status draw(const char *dir, const struct result *result, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; i < result->all.n && st == ISO_OK; i++) {
+        const struct iso_study *study = &result->all.study[i];
+        struct iso_str to = {0};
+        iso_str_puts(&to, dir);
+        if (result->by_r)
+            iso_str_printf(&to, "/r%g", study->r);
+        st = iso_report_draw(study, to.text, err);
+        iso_str_release(&to);
+    }
+    return st;
+}
+
 static enum iso_status write_dir(const char *dir, const struct result *result,
                                  const struct iso_runs *runs, struct iso_err *err)
 {
@@ -140,10 +156,8 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
         iso_str_clear(&text);
         iso_table_release(&t);
     }
-    if (st == ISO_OK && !result->by_r)
-        st = iso_report_draw(&result->all.study[0], dir, err);
-    if (st == ISO_OK && !result->by_r)
-        st = iso_report_draw(&result->all.study[0], dir, err);
+    if (st == ISO_OK)
+        st = draw(dir, result, err);
     iso_str_release(&text);
     iso_str_release(&tables);
     return st;

@@ -45,6 +45,12 @@ assert all(f["phi"] is None and f["phi_interval"] is None and f["n_runs"] == 29 
 P
 "$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 |
     grep -q '^r = 4  *23.2  0.191' || fail "--by r page"
+if command -v gnuplot >/dev/null; then
+    "$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 --out "$work/by_r" >/dev/null
+    for r in 1 2 4 8; do
+        [ -s "$work/by_r/r$r/figures/isoflops.svg" ] || fail "--by r --out: no figures of r = $r"
+    done
+fi
 
 "$fit" fit examples/paper_baseline.csv --phi 1 --starts 20 --resamples 0 | grep -q 'phi = 1.000   (held fixed)' ||
     fail "--phi 1"
