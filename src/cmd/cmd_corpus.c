@@ -108,8 +108,7 @@ const struct iso_cmd iso_cmd_corpus = {
         "Fetches some packages with apt-get download (37 MB; no root needed) and turns them into "
         "about 60 MB of clean text: dictionaries, novels, essays, glosses. One file per source, "
         "documents separated by blank lines, with licences and checksums beside them. A rerun "
-        "builds only what is missing. The text files are ready for packing: isodepth pack "
-        "DIR/*.txt",
+        "builds only what is missing. DIR is ready for packing: isodepth pack DIR",
     .group = "Data",
     .opts = options,
     .size = sizeof(struct corpus_args),

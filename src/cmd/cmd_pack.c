@@ -178,7 +178,8 @@ const struct iso_cmd iso_cmd_pack = {
     .details =
         "A SOURCE is a file, a folder, or - for standard input: text, JSONL, Parquet, plain or "
         "compressed with gzip or zstd, or ready tokens (Parquet lists, .bin of llm.c and "
-        "nanoGPT).\n\n"
+        "nanoGPT). Of a folder, the files are taken whose names tell a format (.txt, .jsonl, "
+        ".parquet, .bin ...), or all of --format; a file that is named is always taken.\n\n"
         "Exact duplicates are left out. Documents are held out for validation by their hash, so "
         "the split depends neither on order nor on threads. Best fit fills rows of T+1 tokens; "
         "the rows are shuffled over the whole corpus by the seed. The same input and seed give "

@@ -77,11 +77,12 @@ static enum iso_status run_train(const void *args, struct iso_operands ops, stru
 
 const struct iso_cmd iso_cmd_tokenizer_train = {
     .name = "tokenizer train",
-    .operands = "FILE...",
+    .operands = "SOURCE...",
     .summary = "train a byte-fallback BPE on text",
     .details =
+        "A SOURCE is what isodepth pack takes: a file, a folder, or -.\n\n"
         "Writes a SentencePiece model that loses nothing: no normalisation, no added spaces, bytes "
-        "for what the vocabulary lacks, so that decoding gives back the text. The same files give "
+        "for what the vocabulary lacks, so that decoding gives back the text. The same text gives "
         "the same model.",
     .group = "Data",
     .min_operands = 1,

@@ -21,7 +21,10 @@ struct iso_file_reader {
 struct iso_format {
     const char *name, *help;
     const char *extensions; /* without the dot, separated by blanks */
-    bool streamed;          /* reads a stream; else it opens the path itself */
+    /* More of them, or NULL: in a directory such files are as a rule papers about the data
+     * (README.md, sources.json), so they are read only when the file or the format is named. */
+    const char *when_named;
+    bool streamed; /* reads a stream; else it opens the path itself */
     /* Whether the first n bytes (decompressed, n at most 4096) are this format's; NULL: no sign. */
     bool (*matches)(const unsigned char *head, size_t n);
     enum iso_status (*open)(struct iso_file_reader **out, const struct iso_file_reader *base,

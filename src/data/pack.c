@@ -114,7 +114,7 @@ static enum iso_status make_plan(struct packing *p, struct iso_err *err)
     plan->n_sources = o->n_sources;
     uint64_t sources = 0;
     for (size_t i = 0; i < o->n_sources && st == ISO_OK; i++) {
-        st = iso_pack_source_look(&plan->sources[i], o->sources[i], err);
+        st = iso_pack_source_look(&plan->sources[i], o->sources[i], &o->reader, err);
         sources = iso_mix64(sources ^ plan->sources[i].hash);
         p->result->source_bytes += plan->sources[i].bytes;
     }

@@ -44,29 +44,8 @@ static enum iso_status hash_file(struct iso_pack_source *s, struct iso_xxh64 *su
     return st;
 }
 
-/* All files below `path`, as the reader finds them: by name, without those that begin with a dot.
- */
-static enum iso_status hash_tree(struct iso_pack_source *s, struct iso_xxh64 *sum, const char *path,
-                                 const char *name, struct iso_err *err)
-{
-    if (!iso_dir_exists(path))
-        return hash_file(s, sum, path, name, err);
-    char **names;
-    size_t n;
-    enum iso_status st = iso_dir_list(&names, &n, path, err);
-    for (size_t i = 0; i < n && st == ISO_OK; i++) {
-        if (names[i][0] == '.')
-            continue;
-        char *below = join(path, names[i]);
-        st = hash_tree(s, sum, below, names[i], err);
-        free(below);
-    }
-    iso_dir_list_free(names, n);
-    return st;
-}
-
 enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path,
-                                     struct iso_err *err)
+                                     const struct iso_reader_opts *opts, struct iso_err *err)
 {
     *s = (struct iso_pack_source){.path = path};
     struct stat info;
@@ -76,7 +55,12 @@ enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path
         return ISO_OK;
     struct iso_xxh64 sum;
     iso_xxh64_begin(&sum, 0);
-    enum iso_status st = hash_tree(s, &sum, path, "", err);
+    struct iso_inputs in;
+    enum iso_status st = iso_inputs_find(&in, path, opts, err);
+    for (size_t i = 0; i < in.n && st == ISO_OK; i++)
+        st =
+            hash_file(s, &sum, in.files[i], in.directory ? strrchr(in.files[i], '/') + 1 : "", err);
+    iso_inputs_release(&in);
     s->hash = iso_xxh64_end(&sum);
     return st;
 }

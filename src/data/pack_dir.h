@@ -16,7 +16,7 @@ struct iso_pack_source {
     bool piped;
 };
 enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path,
-                                     struct iso_err *err);
+                                     const struct iso_reader_opts *opts, struct iso_err *err);
 
 /* Everything that decides the bytes of the shards, as name and value. */
 struct iso_pack_setting {

@@ -104,7 +104,8 @@ static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc
 const struct iso_format iso_format_jsonl = {
     .name = "jsonl",
     .help = "JSON lines, the document in the member --field",
-    .extensions = "jsonl ndjson json",
+    .extensions = "jsonl ndjson",
+    .when_named = "json",
     .streamed = true,
     .matches = matches,
     .open = open_jsonl,

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "data/format.h"
 
@@ -25,14 +26,13 @@ struct iso_reader {
     struct iso_reader_opts opts;
     const struct iso_format *wanted; /* NULL: detect */
     char *path;                      /* as given */
-    char **files;
-    size_t n_files, room_files, at;
-    bool directory;
+    struct iso_inputs in;
+    size_t at;                       /* of in.files */
     const struct iso_format *format; /* of the open file */
     struct iso_file_reader *file;    /* NULL between files */
     struct iso_stream *stream;
     size_t n_read; /* files of the wanted format */
-    int64_t bytes_before, bytes_total, docs, empty_before, bad;
+    int64_t bytes_before, docs, empty_before, bad;
     char first_bad[sizeof((struct iso_err *)0)->msg];
 };
 
@@ -72,14 +72,20 @@ static enum iso_status find_format(const struct iso_format **out, const char *na
     return ISO_USAGE;
 }
 
+static bool named_for(const struct iso_format *f, const char *path, bool in_directory)
+{
+    size_t len = iso_stream_bare_length(path);
+    return iso_stream_has_extension(path, len, f->extensions) ||
+           (!in_directory && f->when_named && iso_stream_has_extension(path, len, f->when_named));
+}
+
 /* By extension, then among those (or, when there is none, among all) by the first bytes. */
 static const struct iso_format *detect(const char *path, const unsigned char *head, size_t n)
 {
-    size_t len = iso_stream_bare_length(path);
     const struct iso_format *by_name = NULL, *by_bytes = NULL;
     for (size_t i = 0; i < N_FORMATS; i++) {
         bool matches = formats[i]->matches && formats[i]->matches(head, n);
-        if (iso_stream_has_extension(path, len, formats[i]->extensions)) {
+        if (named_for(formats[i], path, false)) {
             by_name = formats[i];
             if (matches)
                 return by_name;
@@ -90,8 +96,32 @@ static const struct iso_format *detect(const char *path, const unsigned char *he
     return by_name ? by_name : by_bytes ? by_bytes : &iso_format_text;
 }
 
-static enum iso_status add_directory(struct iso_reader *r, const char *path, int depth,
-                                     struct iso_err *err)
+/* ---- the files of a path ---- */
+
+static bool name_tells(const char *path)
+{
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (named_for(formats[i], path, true))
+            return true;
+    return false;
+}
+
+/* Takes over `path`. */
+static void add_file(struct iso_inputs *in, char *path, bool take)
+{
+    if (take) {
+        int64_t size = iso_file_size(path);
+        in->bytes_total += size > 0 ? size : 0;
+        *ISO_PUSH(in->files, in->n, in->room) = path;
+    } else if (in->passed_over++ == 0) {
+        in->first_passed = path;
+    } else {
+        free(path);
+    }
+}
+
+static enum iso_status add_directory(struct iso_inputs *in, const char *path, bool take_all,
+                                     int depth, struct iso_err *err)
 {
     if (depth > MAX_DEPTH)
         return iso_fail(err, ISO_BAD_INPUT, "%s: directories nested too deeply (a link in a loop?)",
@@ -100,41 +130,53 @@ static enum iso_status add_directory(struct iso_reader *r, const char *path, int
     size_t n;
     enum iso_status st = iso_dir_list(&names, &n, path, err);
     for (size_t i = 0; i < n && st == ISO_OK; i++) {
+        if (names[i][0] == '.')
+            continue;
         struct iso_str inner = {0};
         iso_str_printf(&inner, "%s%s%s", path, iso_str_ends(path, "/") ? "" : "/", names[i]);
-        if (names[i][0] == '.') {
-            iso_str_release(&inner);
-        } else if (iso_dir_exists(inner.text)) {
-            st = add_directory(r, inner.text, depth + 1, err);
+        if (iso_dir_exists(inner.text)) {
+            st = add_directory(in, inner.text, take_all, depth + 1, err);
             iso_str_release(&inner);
         } else {
-            *ISO_PUSH(r->files, r->n_files, r->room_files) = inner.text;
+            add_file(in, inner.text, take_all || name_tells(inner.text));
         }
     }
     iso_dir_list_free(names, n);
     return st;
 }
 
-static enum iso_status find_files(struct iso_reader *r, struct iso_err *err)
+enum iso_status iso_inputs_find(struct iso_inputs *in, const char *path,
+                                const struct iso_reader_opts *opts, struct iso_err *err)
 {
-    r->directory = iso_dir_exists(r->path);
-    if (r->directory) {
-        enum iso_status st = add_directory(r, r->path, 0, err);
-        if (st == ISO_OK && r->n_files == 0)
-            st = iso_fail(err, ISO_BAD_INPUT, "%s: there are no files in this directory", r->path);
-        if (st != ISO_OK)
-            return st;
-    } else {
-        *ISO_PUSH(r->files, r->n_files, r->room_files) = strdup(r->path);
-        if (!iso_str_eq(r->path, "-") && iso_file_size(r->path) < 0)
-            return iso_fail(err, ISO_IO, "%s: no such file", r->path);
+    *in = (struct iso_inputs){.directory = iso_dir_exists(path)};
+    if (!in->directory) {
+        if (!iso_str_eq(path, "-") && iso_file_size(path) < 0)
+            return iso_fail(err, ISO_IO, "%s: no such file", path);
+        add_file(in, strdup(path), true);
+        return ISO_OK;
     }
-    for (size_t i = 0; i < r->n_files; i++) {
-        int64_t size = iso_file_size(r->files[i]);
-        r->bytes_total += size > 0 ? size : 0;
-    }
-    return ISO_OK;
+    enum iso_status st = add_directory(in, path, opts && opts->format, 0, err);
+    if (st == ISO_OK && in->n == 0 && in->passed_over)
+        st =
+            iso_fail(err, ISO_BAD_INPUT,
+                     "%s: no file here has a name that tells its format, such as .txt, .jsonl or "
+                     ".parquet (%zu passed over, the first is %s); name the files, or the --format",
+                     path, in->passed_over, in->first_passed);
+    else if (st == ISO_OK && in->n == 0)
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: there are no files in this directory", path);
+    return st;
 }
+
+void iso_inputs_release(struct iso_inputs *in)
+{
+    for (size_t i = 0; i < in->n; i++)
+        free(in->files[i]);
+    free(in->files);
+    free(in->first_passed);
+    *in = (struct iso_inputs){0};
+}
+
+/* ---- reading ---- */
 
 enum iso_status iso_reader_open(struct iso_reader **out, const char *path,
                                 const struct iso_reader_opts *opts, struct iso_err *err)
@@ -148,11 +190,15 @@ enum iso_status iso_reader_open(struct iso_reader **out, const char *path,
     if (r->opts.format)
         st = find_format(&r->wanted, r->opts.format, err);
     if (st == ISO_OK)
-        st = find_files(r, err);
+        st = iso_inputs_find(&r->in, path, opts, err);
     if (st != ISO_OK) {
         iso_reader_close(r);
         return st;
     }
+    if (r->in.passed_over)
+        iso_log_info("%s: %zu of %zu files passed over: their names tell no format; the first is "
+                     "%s (to read them, name them or a --format)",
+                     path, r->in.passed_over, r->in.passed_over + r->in.n, r->in.first_passed);
     *out = r;
     return ISO_OK;
 }
@@ -171,7 +217,7 @@ static void close_file(struct iso_reader *r)
 static void leave_file(struct iso_reader *r)
 {
     close_file(r);
-    int64_t size = iso_file_size(r->files[r->at++]);
+    int64_t size = iso_file_size(r->in.files[r->at++]);
     r->bytes_before += size > 0 ? size : 0;
 }
 
@@ -180,9 +226,7 @@ void iso_reader_close(struct iso_reader *r)
     if (!r)
         return;
     close_file(r);
-    for (size_t i = 0; i < r->n_files; i++)
-        free(r->files[i]);
-    free(r->files);
+    iso_inputs_release(&r->in);
     free(r->path);
     free(r);
 }
@@ -200,8 +244,8 @@ static enum iso_status choose(struct iso_reader *r, const char *path, bool *want
         return st;
     r->format = detect(path, head, n);
     /* A directory holds other files too; a file given by name is what the user says it is. */
-    *wanted = !r->wanted || !r->directory || r->format == r->wanted;
-    if (r->wanted && !r->directory)
+    *wanted = !r->wanted || !r->in.directory || r->format == r->wanted;
+    if (r->wanted && !r->in.directory)
         r->format = r->wanted;
     return ISO_OK;
 }
@@ -245,11 +289,11 @@ static enum iso_status try_next(struct iso_reader *r, struct iso_doc *doc, bool 
     for (;;) {
         enum iso_status st;
         if (!r->file) {
-            if (r->at == r->n_files) {
+            if (r->at == r->in.n) {
                 *end = true;
                 return ISO_OK;
             }
-            st = open_file(r, r->files[r->at], err);
+            st = open_file(r, r->in.files[r->at], err);
             if (!r->file)
                 leave_file(r); /* damaged, or not of the wanted format */
             if (st != ISO_OK)
@@ -275,7 +319,7 @@ enum iso_status iso_reader_next(struct iso_reader *r, struct iso_doc *doc, bool 
     while ((st = try_next(r, doc, end, err)) == ISO_BAD_INPUT && r->opts.skip_bad)
         if (r->bad++ == 0)
             memcpy(r->first_bad, err->msg, sizeof r->first_bad);
-    if (st == ISO_OK && *end && r->directory && r->wanted && r->n_read == 0 && r->bad == 0)
+    if (st == ISO_OK && *end && r->in.directory && r->wanted && r->n_read == 0 && r->bad == 0)
         return iso_fail(err, ISO_BAD_INPUT, "%s: there is no %s file in this directory", r->path,
                         r->wanted->name);
     if (st == ISO_OK && !*end)
@@ -286,7 +330,7 @@ enum iso_status iso_reader_next(struct iso_reader *r, struct iso_doc *doc, bool 
 struct iso_reader_stats iso_reader_get_stats(const struct iso_reader *r)
 {
     struct iso_reader_stats s = {.bytes_done = r->bytes_before,
-                                 .bytes_total = r->bytes_total,
+                                 .bytes_total = r->in.bytes_total,
                                  .docs = r->docs,
                                  .empty = r->empty_before,
                                  .bad = r->bad,

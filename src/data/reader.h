@@ -6,9 +6,10 @@
  *         use(doc.text, doc.len);
  *     iso_reader_close(r);
  *
- * A path is a file, a directory (all its files, by name, recursively; names that begin with a dot
- * are left out) or "-" for standard input.  The order of the documents is the order of the names
- * and of the bytes: it depends on nothing else.
+ * A path is a file, a directory or "-" for standard input.  Of a directory are read, recursively
+ * and by name, the files whose extension tells a format, or all of opts.format; how many others
+ * were passed over is logged.  Names that begin with a dot are left out.  The order of the
+ * documents is the order of the names and of the bytes: it depends on nothing else.
  *
  * A format is a row of the table in reader.c; docs/inputs.md describes them for users. */
 #ifndef ISO_DATA_READER_H
@@ -48,9 +49,23 @@ struct iso_reader_stats {
     const char *first_bad;           /* message of the first of them or ""; the reader's */
 };
 
+/* The files that a path stands for. */
+struct iso_inputs {
+    char **files;
+    size_t n, room;
+    bool directory;      /* the path is one */
+    size_t passed_over;  /* files in it whose names tell no format */
+    char *first_passed;  /* or NULL */
+    int64_t bytes_total; /* of `files` */
+};
+/* Release it also after an error.  `opts` may be NULL. */
+enum iso_status iso_inputs_find(struct iso_inputs *in, const char *path,
+                                const struct iso_reader_opts *opts, struct iso_err *err);
+void iso_inputs_release(struct iso_inputs *in);
+
 struct iso_reader;
 
-/* Finds the files and opens the first.  `opts` may be NULL; its strings must outlive the reader. */
+/* Finds the files.  `opts` may be NULL; its strings must outlive the reader. */
 enum iso_status iso_reader_open(struct iso_reader **out, const char *path,
                                 const struct iso_reader_opts *opts, struct iso_err *err);
 /* The next document, or *end.  After an error the reader can only be closed. */

@@ -4,6 +4,7 @@
 set -eu
 command -v dpkg-deb >/dev/null || { echo "needs dpkg-deb"; exit 77; }
 here=$(cd "$(dirname "$0")/../.." && pwd)
+iso=$(realpath "$B/isodepth")
 python=$(python3 -c 'import sys; print(sys.executable)')
 tool=("$python" "$here/tools/corpus_debian")
 work=$(mktemp -d)
@@ -325,6 +326,20 @@ assert (row["documents"], row["bytes"], row["words"]) == (4, len(text), int(os.e
 assert row["sha256"] == hashlib.sha256(text).hexdigest()
 assert [p["licence"] for p in row["packages"]] == ["BSD-3-Clause", "unknown, see the file"]
 PY
+
+# ---- the folder packs as its texts do: nothing that lies beside them is taken for text
+"$iso" -q pack out/*.txt --tokenizer bytes -T 15 --val 20% --out packed >/dev/null
+"$iso" pack out --tokenizer bytes -T 15 --val 20% --out packed_folder >/dev/null 2>stderr
+grep -qF "12 of 21 files passed over" stderr || fail "does not say what was passed over: $(cat stderr)"
+for shard in packed/*.shard; do
+    cmp "$shard" "packed_folder/$(basename "$shard")" || fail "the folder packs differently"
+done
+[ "$(cd packed && echo *)" = "$(cd packed_folder && echo *)" ] || fail "the folder has other shards"
+# A changed list of sources is no change of the text.
+cp -r out edited
+echo >>edited/SOURCES.md
+"$iso" -q pack edited --tokenizer bytes -T 15 --val 20% --out packed_folder | grep -q "nothing to do" ||
+    fail "a file that is not read makes another packing"
 
 # ---- same input, same bytes; reruns
 expect 0 "jargon: 1 documents" env LC_ALL=C TZ=Asia/Tokyo PYTHONHASHSEED=7 "${tool[@]}" --packages debs --out out2

@@ -40,6 +40,11 @@ awk 'BEGIN { s = 7; split("lo re mi fa sol tre ka dor sun an", w, " ")
 OMP_NUM_THREADS=1 "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/b.model" \
     --json | grep -q '"vocab": 420' || fail "train --json"
 cmp "$work/a.model" "$work/b.model" || fail "training is not deterministic"
+mkdir "$work/folder"
+cp "$work/text.txt" "$work/folder"
+seq 9000 > "$work/folder/README.md"
+"$iso" -q tokenizer train --vocab 420 "$work/folder" --out "$work/b.model" > /dev/null
+cmp "$work/a.model" "$work/b.model" || fail "a README beside the text was learned"
 printf '  two  spaces \ttab na\xc3\xafve \xf0\x9f\x98\x80\nlore mifa, sol\n\nx\n' > "$work/lines"
 "$iso" tokenizer encode "$work/a.model" "$work/lines" > "$work/ids"
 "$iso" tokenizer decode "$work/a.model" "$work/ids" | cmp - "$work/lines" || fail "round trip"

@@ -258,9 +258,9 @@ static void test_directory(void **state)
     assert_int_equal(iso_dir_make(path, &err), ISO_OK);
     TEXT("tree/c.txt", "4");
     TEXT("tree/a.jsonl", "{\"text\": \"1\"}");
-    TEXT("tree/b/z", "3\n");
-    TEXT("tree/b/a.md", "2");
-    TEXT("tree/.hidden", "0");
+    TEXT("tree/b/z.text", "3\n");
+    TEXT("tree/b/a.txt", "2");
+    TEXT("tree/.hidden.txt", "0");
     struct iso_reader_stats stats;
     snprintf(path, sizeof path, "%s/tree", dir);
     assert_string_equal(read_all(path, NULL, &stats), "1|2|3|4|");
@@ -271,12 +271,49 @@ static void test_directory(void **state)
     opts.format = "parquet";
     assert_non_null(strstr(read_all(path, &opts, NULL), "there is no parquet file"));
     /* A file that cannot be read stops the run, or is counted. */
-    TEXT("tree/b/bin", "\0\0");
+    TEXT("tree/b/bad.txt", "\0\0");
     assert_non_null(strstr(read_all(path, NULL, NULL), "1|2|!"));
     opts = (struct iso_reader_opts){.skip_bad = true};
     assert_string_equal(read_all(path, &opts, &stats), "1|2|3|4|");
     assert_int_equal(stats.bad, 1);
-    assert_non_null(strstr(stats.first_bad, "tree/b/bin: byte 0 is NUL"));
+    assert_non_null(strstr(stats.first_bad, "tree/b/bad.txt: byte 0 is NUL"));
+}
+
+/* What lies beside the data is not taken for data, unless it is asked for. */
+static void test_papers_in_a_directory(void **state)
+{
+    (void)state;
+    char path[600];
+    struct iso_err err;
+    snprintf(path, sizeof path, "%s/papers/licences", dir);
+    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    TEXT("papers/README.md", "about");
+    TEXT("papers/licences/x.copyright", "allowed");
+    TEXT("papers/info.json", "{\"text\": \"line\"}");
+    TEXT("papers/LICENCE", "all of it");
+    snprintf(path, sizeof path, "%s/papers", dir);
+    const char *got = read_all(path, NULL, NULL);
+    assert_non_null(strstr(got, "4 passed over, the first is"));
+    assert_non_null(strstr(got, "papers/LICENCE); name the files, or the --format"));
+    TEXT("papers/d.txt", "data");
+    char command[700];
+    snprintf(command, sizeof command, "gzip '%s/d.txt'", path);
+    run(command);
+    struct iso_reader_stats stats;
+    assert_string_equal(read_all(path, NULL, &stats), "data|");
+    assert_int_equal(stats.bytes_done, stats.bytes_total);
+    struct iso_inputs in;
+    assert_int_equal(iso_inputs_find(&in, path, NULL, &err), ISO_OK);
+    assert_int_equal(in.n, 1);
+    assert_int_equal(in.passed_over, 4);
+    iso_inputs_release(&in);
+    struct iso_reader_opts opts = {.format = "text"};
+    assert_string_equal(read_all(path, &opts, NULL), "all of it|about|data|allowed|");
+    opts.format = "jsonl";
+    assert_string_equal(read_all(path, &opts, NULL), "line|");
+    assert_string_equal(read_all(in_dir("papers/README.md"), NULL, NULL), "about|");
+    assert_string_equal(read_all(in_dir("papers/info.json"), NULL, NULL), "line|");
+    assert_string_equal(read_all(in_dir("papers/LICENCE"), NULL, NULL), "all of it|");
 }
 
 static void test_standard_input(void **state)
@@ -394,12 +431,12 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blank_lines),   cmocka_unit_test(test_whole_files),
-        cmocka_unit_test(test_long_lines),    cmocka_unit_test(test_line_limit),
-        cmocka_unit_test(test_not_text),      cmocka_unit_test(test_jsonl),
-        cmocka_unit_test(test_jsonl_errors),  cmocka_unit_test(test_compressed),
-        cmocka_unit_test(test_directory),     cmocka_unit_test(test_standard_input),
-        cmocka_unit_test(test_token_streams),
+        cmocka_unit_test(test_blank_lines),    cmocka_unit_test(test_whole_files),
+        cmocka_unit_test(test_long_lines),     cmocka_unit_test(test_line_limit),
+        cmocka_unit_test(test_not_text),       cmocka_unit_test(test_jsonl),
+        cmocka_unit_test(test_jsonl_errors),   cmocka_unit_test(test_compressed),
+        cmocka_unit_test(test_directory),      cmocka_unit_test(test_papers_in_a_directory),
+        cmocka_unit_test(test_standard_input), cmocka_unit_test(test_token_streams),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
