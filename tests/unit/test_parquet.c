@@ -212,6 +212,92 @@ static void test_messages(void **state)
     assert_non_null(strstr(error_of(wide, "tags"), "neither text nor a list of integers"));
 }
 
+/* A field of Thrift's compact protocol: `head` is (id - last id) << 4 | type, then a zigzag number
+ * below 64, which takes one byte. */
+static void put_field(struct iso_str *out, int head, size_t value)
+{
+    assert_true(value < 64);
+    iso_str_putc(out, (char)head);
+    iso_str_putc(out, (char)(2 * value));
+}
+
+static void put_bytes(struct iso_str *out, const char *bytes, size_t len)
+{
+    iso_str_append(out, bytes, len);
+}
+#define PUT(out, literal) put_bytes(out, literal, sizeof(literal) - 1)
+
+/* A file by hand, after parquet.thrift: one row group with one page of the two plain strings "ab"
+ * and "c" and the `behind` bytes that follow them; `rows` is what the footer says in all. */
+static const char *handmade(const char *behind, size_t n_behind, size_t rows)
+{
+    static char path[80];
+    struct iso_str values = {0}, file = {0}, footer = {0};
+    PUT(&values, "\2\0\0\0ab\1\0\0\0c");
+    put_bytes(&values, behind, n_behind);
+    PUT(&file, "PAR1");
+    put_field(&file, 0x15, 0);          /* data page */
+    put_field(&file, 0x15, values.len); /* its size */
+    put_field(&file, 0x15, values.len); /* and compressed */
+    PUT(&file, "\x2C");                 /* its header: */
+    put_field(&file, 0x15, 2);          /* values */
+    put_field(&file, 0x15, 0);          /* plain */
+    put_field(&file, 0x15, 3);          /* levels: RLE */
+    put_field(&file, 0x15, 3);
+    PUT(&file, "\0\0");
+    put_bytes(&file, values.text, values.len);
+
+    put_field(&footer, 0x15, 1);                          /* version */
+    PUT(&footer, "\x19\x2C\x48\1r\x15\2\0");              /* schema: a root of one column */
+    PUT(&footer, "\x15\x0C\x25\0\x18\4text\x25\0\0");     /* text: required strings */
+    put_field(&footer, 0x16, rows);                       /* rows in all */
+    PUT(&footer, "\x19\x1C\x19\x1C");                     /* a row group of one column: */
+    put_field(&footer, 0x26, 4);                          /* begins behind PAR1 */
+    PUT(&footer, "\x1C\x15\x0C\x19\x15\0\x19\x18\4text"); /* strings, plain, its path */
+    put_field(&footer, 0x15, 0);                          /* not compressed */
+    put_field(&footer, 0x16, 2);                          /* values */
+    put_field(&footer, 0x16, file.len - 4);               /* bytes */
+    put_field(&footer, 0x16, file.len - 4);               /* and compressed */
+    put_field(&footer, 0x26, 4);                          /* the first page */
+    PUT(&footer, "\0\0");
+    put_field(&footer, 0x16, file.len - 4); /* bytes of the row group */
+    put_field(&footer, 0x16, 2);            /* its rows */
+    PUT(&footer, "\0\0");
+
+    put_bytes(&file, footer.text, footer.len);
+    iso_str_putc(&file, (char)footer.len);
+    PUT(&file, "\0\0\0PAR1");
+    assert_true(footer.len < 256);
+    struct iso_err err;
+    snprintf(path, sizeof path, "/tmp/isodepth-handmade-%ld.parquet", (long)getpid());
+    assert_int_equal(iso_file_write(path, file.text, file.len, &err), ISO_OK);
+    iso_str_release(&values);
+    iso_str_release(&file);
+    iso_str_release(&footer);
+    return path;
+}
+
+/* Sizes that contradict each other, which no golden file has. */
+static void test_contradictions(void **state)
+{
+    (void)state;
+    const char *path = handmade("", 0, 2);
+    struct iso_reader *r = open_reader(path, NULL);
+    struct iso_doc doc;
+    assert_true(next_doc(r, &doc) && doc.len == 2 && memcmp(doc.text, "ab", 2) == 0);
+    assert_true(next_doc(r, &doc) && doc.len == 1 && doc.text[0] == 'c');
+    assert_false(next_doc(r, &doc));
+    iso_reader_close(r);
+    /* The values take up the page, but for up to eight zeros. */
+    assert_string_equal(error_of(handmade("\0\0\0\0\0\0\0\0", 8, 2), NULL), "no error");
+    assert_non_null(strstr(error_of(handmade("\0\0\0\0\0\0\0\0\0", 9, 2), NULL), "damaged plain"));
+    assert_non_null(strstr(error_of(handmade("d", 1, 2), NULL), "page 0 (byte 4): damaged plain"));
+    /* The row groups have the rows of the file. */
+    assert_non_null(strstr(error_of(handmade("", 0, 1), NULL), "rows of the row groups"));
+    assert_non_null(strstr(error_of(handmade("", 0, 3), NULL), "rows of the row groups"));
+    unlink(path);
+}
+
 /* The CRC of the CRC's check string "123456789" is in every catalogue of CRCs. */
 static void test_crc(void **state)
 {
@@ -256,7 +342,7 @@ int main(void)
         cmocka_unit_test(test_crc),          cmocka_unit_test(test_runs),
         cmocka_unit_test(test_text_files),   cmocka_unit_test(test_token_files),
         cmocka_unit_test(test_duckdb_files), cmocka_unit_test(test_odd_files),
-        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_messages),     cmocka_unit_test(test_contradictions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
