@@ -58,6 +58,8 @@ extern const struct iso_cmd *const iso_commands[];
 
 /* Runs `isodepth argv[1..]` and returns the exit code. */
 int iso_cmd_main(int argc, char **argv);
+/* A mapped file that is cut off while it is read ends the process with a message (bus.c). */
+void iso_catch_bus_errors(void);
 
 /* One row per subcommand. */
 extern const struct iso_cmd iso_cmd_plan, iso_cmd_fit, iso_cmd_compare, iso_cmd_power,

@@ -3,5 +3,6 @@
 
 int main(int argc, char **argv)
 {
+    iso_catch_bus_errors();
     return iso_cmd_main(argc, argv);
 }

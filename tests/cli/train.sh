@@ -121,6 +121,23 @@ code=0; wait $pid || code=$?
 [ -s cut/latest ] || fail "nothing saved"
 "$I" inspect cut | grep -q 'inject.weight' || fail "inspect of an unfinished run"
 
+# A shard that loses its rows under a running training: an error that names it, no bare signal.
+cp -r data short
+"$I" train run.yaml --data short --out under --threads 2 --set steps=100000 2>log &
+pid=$!
+until [ -s under/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.1; done
+truncate -s 4096 short/train-00000.shard
+code=0; wait $pid || code=$?
+[ $code = 1 ] && [ "$(grep -c 'short/train-00000.shard: cannot read: the file was cut off' log)" = 1 ] ||
+    fail "a shard cut off while it is read: $code $(cat log)"
+# A bus error that is none stays what it is.
+"$I" train run.yaml --out cut --threads 2 --set steps=100000 2>log &
+pid=$!
+sleep 0.5
+kill -BUS $pid
+code=0; wait $pid 2>/dev/null || code=$?
+[ $code = $((128 + $(kill -l BUS))) ] || fail "SIGBUS from outside: $code $(cat log)"
+
 # A run whose loss is not finite any more is recorded as diverged, and not repeated.
 wild=(--set rates.norm=1e6 --set transfer.batch_exponent=4 --set transfer.batch_tokens=1)
 for words in 'diverged: the loss at step' 'diverged before'; do
