@@ -276,9 +276,15 @@ const char *iso_json_string(const struct iso_json *v, const char *key, const cha
 
 static void put_quoted(struct iso_str *out, const char *text)
 {
+    const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
+    const unsigned char *bad = p; /* the next byte that is not UTF-8, or the end */
     iso_str_putc(out, '"');
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
+    for (; p < end; p++) {
+        if (p >= bad)
+            bad = p + iso_utf8_valid((const char *)p, (size_t)(end - p));
+        if (p == bad)
+            iso_str_puts(out, "\xEF\xBF\xBD");
+        else if (*p == '"' || *p == '\\')
             iso_str_printf(out, "\\%c", *p);
         else if (*p == '\n')
             iso_str_puts(out, "\\n");

@@ -2,7 +2,8 @@
  *
  * Ours because the analysis half of the program depends on nothing but libc, libm, libyaml and
  * NLopt.  Numbers are doubles written in the shortest form that reads back exactly; non-finite
- * numbers, which JSON does not have, are written as null.  Strings must be UTF-8. */
+ * numbers, which JSON does not have, are written as null.  JSON is UTF-8: other bytes are refused
+ * by the parser, and written as U+FFFD. */
 #ifndef ISO_BASE_JSON_H
 #define ISO_BASE_JSON_H
 

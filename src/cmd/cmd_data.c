@@ -172,26 +172,6 @@ static void print_text(const struct view *v)
         print_drift(v);
 }
 
-/* JSON holds UTF-8 only; a row may be cut inside a character. */
-static void put_text(struct iso_json_out *w, const char *key, const struct iso_str *text)
-{
-    struct iso_str clean = {0};
-    const char *p = iso_str_text(text);
-    for (size_t left = text->len; left > 0;) {
-        size_t good = iso_utf8_valid(p, left);
-        iso_str_append(&clean, p, good);
-        p += good;
-        left -= good;
-        if (left > 0) {
-            iso_str_puts(&clean, "\xEF\xBF\xBD");
-            p++;
-            left--;
-        }
-    }
-    iso_json_put_string(w, key, iso_str_text(&clean));
-    iso_str_release(&clean);
-}
-
 static void put_split(struct iso_json_out *w, const struct iso_dataset *ds, int i)
 {
     const struct iso_dataset_split *s = &ds->split[i];
@@ -216,7 +196,7 @@ static void put_row(struct iso_json_out *w, const struct view *v)
     for (int64_t t = 0; t <= v->ds.T; t++)
         iso_json_put_int(w, NULL, v->row[t]);
     iso_json_end(w, ']');
-    put_text(w, "text", &v->text);
+    iso_json_put_string(w, "text", iso_str_text(&v->text));
     iso_json_end(w, '}');
 }
 

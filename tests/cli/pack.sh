@@ -34,6 +34,18 @@ grep -q '"cropped": 0' "$work/log" || fail "ready tokens: $(cat "$work/log")"
 "$iso" data "$work/ready" --verify --json | grep -q '"tokenizer": "none"' || fail "ready tokens"
 [ "$("$iso" data "$work/ready" --row 0 | wc -w)" = 16 ] || fail "a row of ready tokens"
 
+# A name that is not UTF-8 (Latin-1) makes no invalid JSON, and is packed like any other.
+name=$(printf 'caf\351.txt')
+cp "$work/text.txt" "$work/$name"
+"$iso" -q pack "$work/$name" --tokenizer bytes -T 127 --out "$work/$name.data" --json > "$work/log"
+for json in "$work/log" "$work/$name.data/meta.json"; do
+    iconv -f UTF-8 -t UTF-8 "$json" > /dev/null || fail "JSON that is not UTF-8: $(cat "$json")"
+done
+cmp "$work/one/train-00000.shard" "$work/$name.data/train-00000.shard" || fail "a name changes rows"
+"$iso" data "$work/$name.data" --json | grep -q '"rows"' || fail "a name that is not UTF-8"
+"$iso" pack "$work/$name" --tokenizer bytes -T 127 --out "$work/$name.data" |
+    grep -q "nothing to do" || fail "a name that is not UTF-8 is not found again"
+
 # The file twice: every document of the second is a duplicate, the rows are the same.
 "$iso" pack "$work/text.txt" "$work/text.txt" --tokenizer bytes -T 127 --out "$work/double" \
     --json > "$work/log"

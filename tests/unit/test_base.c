@@ -142,6 +142,29 @@ static void test_json(void **state)
     iso_arena_release(&arena);
 }
 
+/* What comes from outside, such as a file's name, need not be UTF-8; JSON must be. */
+static void test_json_bad_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {"caf\xE9", "\"caf\xEF\xBF\xBD\""},                 /* Latin-1 */
+        {"\xC3\xA9\xFF\"", "\"\xC3\xA9\xEF\xBF\xBD\\\"\""}, /* good, bad, quote */
+        {"\xE2\x82", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},       /* cut off */
+        {"\xC0\x80z", "\"\xEF\xBF\xBD\xEF\xBF\xBDz\""},     /* not the shortest form */
+        {"\xF0\x9F\x98\x80", "\"\xF0\x9F\x98\x80\""},       /* four good bytes */
+        {"", "\"\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_str out = {0};
+        struct iso_json_out w = {&out, 0, 0, false};
+        iso_json_put_string(&w, NULL, cases[i].text);
+        assert_string_equal(iso_str_text(&out), cases[i].wanted);
+        iso_str_release(&out);
+    }
+}
+
 static void test_json_broken(void **state)
 {
     (void)state;
@@ -396,12 +419,19 @@ static void test_parallel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_philox),
-        cmocka_unit_test(test_rng_moments), cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_nearest),     cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_broken), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_settings),    cmocka_unit_test(test_settings_broken),
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_files),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_rng_moments),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_bad_bytes),
+        cmocka_unit_test(test_json_broken),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_settings_broken),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_parallel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
