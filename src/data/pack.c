@@ -10,7 +10,7 @@
  *   2. A document's split depends on its own bytes alone.
  *   3. Memory: a batch of text (8 MB, or one document when that is longer) and its tokens, the
  *      packers' buffers (2 * 1000 rows), the shuffle (256 MB per split), the hashes of the
- *      documents seen (up to 43 bytes each). */
+ *      documents seen (up to 32 bytes each). */
 #include "data/pack.h"
 
 #include "base/file.h"

@@ -16,41 +16,43 @@ struct iso_doc_hash iso_doc_hash(const void *bytes, size_t len)
 }
 
 /* The slot that holds `h`, or the free one where it would go. */
-static struct iso_doc_hash *find(const struct iso_seen *s, struct iso_doc_hash h)
+static struct iso_doc_hash *find(const struct iso_seen_part *p, struct iso_doc_hash h)
 {
-    size_t at = h.low & (s->room - 1);
-    while ((s->slots[at].low || s->slots[at].high) &&
-           (s->slots[at].low != h.low || s->slots[at].high != h.high))
-        at = (at + 1) & (s->room - 1);
-    return &s->slots[at];
+    size_t at = h.low % p->room;
+    while ((p->slots[at].low || p->slots[at].high) &&
+           (p->slots[at].low != h.low || p->slots[at].high != h.high))
+        at = at + 1 < p->room ? at + 1 : 0;
+    return &p->slots[at];
 }
 
-static void grow(struct iso_seen *s)
+static void grow(struct iso_seen_part *p)
 {
-    struct iso_seen bigger = {.n = s->n, .room = s->room ? 2 * s->room : 1024};
+    struct iso_seen_part bigger = {.n = p->n, .room = p->room ? p->room + p->room / 2 : 64};
     bigger.slots = ISO_NEW_N(struct iso_doc_hash, bigger.room);
-    for (size_t i = 0; i < s->room; i++)
-        if (s->slots[i].low || s->slots[i].high)
-            *find(&bigger, s->slots[i]) = s->slots[i];
-    free(s->slots);
-    *s = bigger;
+    for (size_t i = 0; i < p->room; i++)
+        if (p->slots[i].low || p->slots[i].high)
+            *find(&bigger, p->slots[i]) = p->slots[i];
+    free(p->slots);
+    *p = bigger;
 }
 
 bool iso_seen_add(struct iso_seen *s, struct iso_doc_hash h)
 {
-    if (4 * (s->n + 1) > 3 * s->room)
-        grow(s);
-    struct iso_doc_hash *slot = find(s, h);
+    struct iso_seen_part *p = &s->parts[h.high % ISO_SEEN_PARTS];
+    if (4 * (p->n + 1) > 3 * p->room)
+        grow(p);
+    struct iso_doc_hash *slot = find(p, h);
     if (slot->low || slot->high)
         return false;
     *slot = h;
-    s->n++;
+    p->n++;
     return true;
 }
 
 void iso_seen_release(struct iso_seen *s)
 {
-    free(s->slots);
+    for (size_t i = 0; i < ISO_SEEN_PARTS; i++)
+        free(s->parts[i].slots);
     *s = (struct iso_seen){0};
 }
 

@@ -336,7 +336,13 @@ static void test_seen(void **state)
             assert_false(iso_doc_held_out(h, 0));
             held += pass == 0 && iso_doc_held_out(h, 0.05);
         }
-    assert_int_equal(seen.n, N);
+    size_t n = 0;
+    for (size_t i = 0; i < ISO_SEEN_PARTS; i++) {
+        const struct iso_seen_part *p = &seen.parts[i];
+        n += p->n;
+        assert_true(p->n <= p->room && p->room <= 2 * p->n); /* at most 32 bytes each */
+    }
+    assert_int_equal(n, N);
     assert_true(fabs(held - 0.05 * N) < 4 * sqrt(0.05 * 0.95 * N));
     iso_seen_release(&seen);
 }
