@@ -5,7 +5,8 @@
  *     c[m][n] += a[m][k].first b[k][n].first + a[m][k].second b[k][n].second,  k = 0..15.
  * (Intel, "Architecture instruction set extensions programming reference", TDPBF16PS.)
  *
- * TILE is that of gemm_bf16.inc.h.  With ISO_BF16_EMULATE the tiles are arrays, so the tests run kern_amx.c on every machine. */
+ * TILE is that of gemm_bf16.inc.h.  With ISO_BF16_EMULATE the tiles are arrays, so the tests run
+ * kern_amx.c on every machine. */
 #ifndef ISO_KERN_AMX_H
 #define ISO_KERN_AMX_H
 
