@@ -133,7 +133,8 @@ static enum iso_status score_all(struct sums *sum, struct rows *r, struct iso_sc
     for (int64_t first = 0; st == ISO_OK && first < r->n; first += AT_ONCE) {
         size_t n = (size_t)(r->n - first < AT_ONCE ? r->n - first : AT_ONCE), w = r->width;
         for (size_t i = 0; st == ISO_OK && i < n; i++) {
-            seq[i] = (struct iso_sequence){token + i * w, w, loss + i * w, hit + i * w, 0};
+            seq[i] = (struct iso_sequence){
+                .token = token + i * w, .n = w, .loss = loss + i * w, .hit = hit + i * w};
             st = read_row(r, token + i * w, first + (int64_t)i, a, arch, err);
         }
         if (st != ISO_OK)

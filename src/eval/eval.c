@@ -14,7 +14,7 @@ enum { CHUNK = 256 };
 
 struct item_prompts {
     struct iso_prompt *prompt;
-    size_t n;
+    size_t n, at; /* how many; the sequence of the first */
     enum iso_status status;
     struct iso_err err;
 };
@@ -25,7 +25,7 @@ struct chunk {
     size_t first, n; /* items of the task */
     struct item_prompts item[CHUNK];
     struct iso_encoder *encoder; /* one per thread */
-    struct iso_sequence *seq;    /* one per prompt, sorted by length for the scorer */
+    struct iso_sequence *seq;    /* one per prompt */
     size_t n_seq, room;
 };
 
@@ -35,14 +35,6 @@ static void make_item(void *ctx, size_t i, int worker)
     struct item_prompts *p = &c->item[i];
     p->status = iso_prompts_make(p->prompt, &p->n, c->task, c->first + i, &c->encoder[worker],
                                  c->e->longest, &p->err);
-}
-
-static int by_length(const void *a, const void *b)
-{
-    const struct iso_sequence *x = a, *y = b;
-    if (x->n != y->n)
-        return x->n < y->n ? -1 : 1;
-    return (x->token > y->token) - (x->token < y->token);
 }
 
 static enum iso_status make_prompts(struct chunk *c, struct iso_err *err)
@@ -57,11 +49,12 @@ static enum iso_status make_prompts(struct chunk *c, struct iso_err *err)
     return ISO_OK;
 }
 
-/* Loss and hits of a prompt stand behind each other in one block, found again by its tokens. */
+/* The prompts of an item are a family: choices have examples and question in common. */
 static void list_sequences(struct chunk *c)
 {
     c->n_seq = 0;
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; i < c->n; i++) {
+        c->item[i].at = c->n_seq;
         for (size_t k = 0; k < c->item[i].n; k++) {
             const struct iso_prompt *p = &c->item[i].prompt[k];
             *ISO_PUSH(c->seq, c->n_seq, c->room) =
@@ -69,15 +62,10 @@ static void list_sequences(struct chunk *c)
                                       .n = p->n,
                                       .loss = ISO_NEW_N(float, p->n),
                                       .hit = ISO_NEW_N(unsigned char, p->n),
-                                      .first = p->first - 1};
+                                      .first = p->first - 1,
+                                      .family = i + 1};
         }
-    qsort(c->seq, c->n_seq, sizeof *c->seq, by_length);
-}
-
-static const struct iso_sequence *find_sequence(const struct chunk *c, const struct iso_prompt *p)
-{
-    const struct iso_sequence key = {.token = p->token, .n = p->n};
-    return bsearch(&key, c->seq, c->n_seq, sizeof *c->seq, by_length);
+    }
 }
 
 /* Sums over the scored tokens; token t's loss is at t - 1. */
@@ -102,7 +90,7 @@ static struct iso_item_score score_item(const struct chunk *c, size_t i)
     for (size_t k = 0; k < prompts->n; k++) {
         const struct iso_prompt *p = &prompts->prompt[k];
         bool all_hit;
-        double nats = sum_nats(find_sequence(c, p), p, &all_hit);
+        double nats = sum_nats(&c->seq[prompts->at + k], p, &all_hit);
         double mean = nats / (double)(p->end - p->first);
         if (mean < best) {
             best = mean;

@@ -2,7 +2,9 @@
  *
  * The head is run for wanted losses only: of a prompt with solved examples that is the answer.
  * Sequences may have any length up to `longest`, also beyond the trained one: the rotary tables
- * go on.  Neighbours of equal length run together, so sort by length when order is free. */
+ * go on.  Those of equal length run together; those of one family, as the choices of a question,
+ * behind their common beginning, which is computed once when it is long enough to pay.  Neither
+ * changes a score. */
 #ifndef ISO_MODEL_SCORE_H
 #define ISO_MODEL_SCORE_H
 
@@ -14,6 +16,7 @@ struct iso_sequence {
     float *loss;          /* [n-1] out: nats of token[i+1] after token[0..i], from `first` on */
     unsigned char *hit;   /* [n-1] out, may be NULL: whether it is the most likely one */
     size_t first;         /* losses before this one are not wanted (0: all are) */
+    size_t family;        /* neighbours of the same one may begin alike; 0: in none */
 };
 
 struct iso_scorer;
@@ -22,6 +25,8 @@ struct iso_scorer;
 struct iso_scorer *iso_scorer_new(struct iso_model *m, size_t longest, int r, int threads);
 void iso_scorer_free(struct iso_scorer *s);
 void iso_scorer_run(struct iso_scorer *s, const struct iso_sequence *seq, size_t n);
+/* Tokens that went through the network so far, filling included. */
+uint64_t iso_scorer_tokens(const struct iso_scorer *s);
 
 /* Whether a model can run at r iterations (0 stands for the trained number); sets *depth. */
 enum iso_status iso_depth_check(int *depth, const struct iso_arch *a, int64_t r,

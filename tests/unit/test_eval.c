@@ -5,6 +5,7 @@
 #include "eval/eval.h"
 #include "eval/pyrandom.h"
 #include "eval/scores.h"
+#include "model/checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -236,6 +237,86 @@ static void test_scores(void **state)
     assert_true(difference == 1 && se == 0);
 }
 
+/* An item's score from its prompts, each scored alone and by the rules in eval.h. */
+static struct iso_item_score score_plainly(const struct iso_evaluator *e,
+                                           const struct iso_task *task, size_t i)
+{
+    struct iso_prompt p[8];
+    struct iso_encoder encoder;
+    struct iso_err err = {""};
+    struct iso_item_score score = {0};
+    size_t n, best = 0;
+    double mean[8];
+    iso_encoder_init(&encoder, e->tokenizer);
+    assert_int_equal(iso_prompts_make(p, &n, task, i, &encoder, e->longest, &err), ISO_OK);
+    for (size_t k = 0; k < n; k++) {
+        float loss[2048];
+        unsigned char hit[2048];
+        struct iso_sequence one = {.token = p[k].token, .n = p[k].n, .loss = loss, .hit = hit};
+        double nats = 0;
+        bool all = true;
+        assert_true(p[k].n <= 2048);
+        iso_scorer_run(e->scorer, &one, 1);
+        for (size_t t = p[k].first; t < p[k].end; t++) {
+            nats += (double)loss[t - 1];
+            all &= hit[t - 1] != 0;
+        }
+        mean[k] = nats / (double)(p[k].end - p[k].first);
+        best = mean[k] < mean[best] ? k : best;
+        if (k == task->item[i].gold)
+            score = (struct iso_item_score){nats, p[k].end - p[k].first, all, false};
+    }
+    if (n > 1)
+        score.right = best == task->item[i].gold;
+    iso_prompts_release(p, n);
+    iso_encoder_release(&encoder);
+    return score;
+}
+
+/* The tasks of the golden suite on its checkpoint, with many examples and with few: computing
+ * what choices have in common once changes no score, nor do threads. */
+static void test_common_beginnings(void **state)
+{
+    (void)state;
+    const char *dir = "tests/golden/data/eval";
+    struct iso_err err = {""};
+    struct iso_arena arena = {0};
+    struct iso_suite suite;
+    struct iso_model *m;
+    struct iso_tokenizer tokenizer;
+    assert_int_equal(iso_model_open(&m, "tests/golden/data/eval/model.safetensors", &err), ISO_OK);
+    assert_int_equal(iso_tokenizer_open(&tokenizer, "bytes", &err), ISO_OK);
+    assert_int_equal(iso_suite_read(&suite, &arena, "tests/golden/data/eval/suite.yaml", &err),
+                     ISO_OK);
+    for (size_t i = 0; i < 2 * suite.n; i++) {
+        struct iso_task_spec spec = suite.task[i / 2];
+        struct iso_item_score items[32];
+        struct iso_task task;
+        uint64_t alone = 0;
+        spec.shots = i % 2 ? 3 : spec.shots;
+        assert_int_equal(iso_task_read(&task, &spec, dir, 32, &err), ISO_OK);
+        for (int threads = 1; threads <= 3; threads += 2) {
+            struct iso_evaluator e = {.tokenizer = &tokenizer, .longest = 1000, .threads = threads};
+            e.scorer = iso_scorer_new(m, e.longest, 2, threads);
+            assert_int_equal(iso_eval_task(items, &e, &task, &err), ISO_OK);
+            uint64_t together = iso_scorer_tokens(e.scorer);
+            for (size_t k = 0; k < task.n; k++) {
+                struct iso_item_score want = score_plainly(&e, &task, k);
+                assert_true(fabs(items[k].nats - want.nats) <= 1e-5);
+                assert_true(items[k].tokens == want.tokens && items[k].right == want.right);
+            }
+            alone = iso_scorer_tokens(e.scorer) - together;
+            /* Nothing is shared in language modelling; of choices much is. */
+            assert_true(spec.type == ISO_TASK_CHOICE ? 2 * together < alone : together <= alone);
+            iso_scorer_free(e.scorer);
+        }
+        iso_task_release(&task);
+    }
+    iso_tokenizer_close(&tokenizer);
+    iso_arena_release(&arena);
+    iso_model_free(m);
+}
+
 static void test_record(void **state)
 {
     (void)state;
@@ -273,7 +354,7 @@ int main(void)
         cmocka_unit_test(test_python_draws),   cmocka_unit_test(test_lm_prompt),
         cmocka_unit_test(test_choice_prompts), cmocka_unit_test(test_schema_prompts),
         cmocka_unit_test(test_broken_rows),    cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_record),         cmocka_unit_test(test_common_beginnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

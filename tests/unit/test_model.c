@@ -397,8 +397,9 @@ static void test_scorer(void **state)
     struct iso_scorer *s1 = iso_scorer_new(m, LONG, 2, 1), *s3 = iso_scorer_new(m, LONG, 2, 3);
     for (size_t i = 0; i < N; i++) {
         size_t len = i < 12 ? 10 + i / 4 : LONG - i;
-        one[i] = (struct iso_sequence){tokens[i], len, alone[i], NULL, 0};
-        all[i] = (struct iso_sequence){tokens[i], len, together[i], hit[i], 0};
+        one[i] = (struct iso_sequence){.token = tokens[i], .n = len, .loss = alone[i]};
+        all[i] =
+            (struct iso_sequence){.token = tokens[i], .n = len, .loss = together[i], .hit = hit[i]};
         iso_scorer_run(s1, &one[i], 1);
     }
     iso_scorer_run(s3, all, N);
@@ -426,6 +427,76 @@ static void test_scorer(void **state)
     struct iso_arch hyper = make_arch("hyper", 2, 4, 0);
     assert_int_equal(iso_depth_check(&depth, &hyper, 7, &err), ISO_BAD_INPUT);
     iso_model_free(m);
+}
+
+/* Families: n members that share `shared` tokens, the losses from `first` on wanted; member i is
+ * `shared` + 1 + 5 i + extra tokens long.  `cost` is how many tokens go through the network. */
+static const struct {
+    size_t n, shared, first, extra, cost;
+} families[] = {
+    {3, 63, 63, 1, 64 + 69 + 74},     /* too little in common */
+    {3, 64, 64, 1, 64 + 3 * 11},      /* enough */
+    {3, 100, 40, 1, 101 + 106 + 111}, /* but the wanted losses begin earlier */
+    {2, 120, 124, 20, 120 + 2 * 25},  /* wanted from behind the common part */
+    {10, 64, 64, 1, 64 + 10 * 46},    /* more than a pass takes at once */
+    {1, 90, 90, 1, 91},               /* alone */
+};
+enum { N_FAMILY = sizeof families / sizeof *families, MEMBERS = 22, LONGEST = 160 };
+
+/* Losses of all families one after the other, from the tokens of fill_rows; what they cost. */
+static uint64_t score_families(struct iso_model *m, int r, int threads, bool alike,
+                               float loss[MEMBERS][LONGEST], unsigned char hit[MEMBERS][LONGEST],
+                               size_t family, size_t count)
+{
+    static int32_t tokens[MEMBERS][LONGEST];
+    struct iso_sequence seq[MEMBERS];
+    size_t n = 0;
+    fill_rows(tokens[0], MEMBERS * LONGEST);
+    for (size_t f = family; f < family + count; f++)
+        for (size_t i = 0; i < families[f].n; i++, n++) {
+            if (i > 0)
+                memcpy(tokens[n], tokens[n - 1], families[f].shared * sizeof **tokens);
+            tokens[n][families[f].shared] = (int32_t)i % 70; /* and no more in common */
+            seq[n] = (struct iso_sequence){.token = tokens[n],
+                                           .n = families[f].shared + 1 + 5 * i + families[f].extra,
+                                           .loss = loss[n],
+                                           .hit = hit[n],
+                                           .first = families[f].first,
+                                           .family = alike ? f + 1 : 0};
+            memset(loss[n], 0, sizeof loss[n]);
+            memset(hit[n], 0, sizeof hit[n]);
+        }
+    struct iso_scorer *s = iso_scorer_new(m, LONGEST, r, threads);
+    iso_scorer_run(s, seq, n);
+    uint64_t tokens_run = iso_scorer_tokens(s);
+    iso_scorer_free(s);
+    return tokens_run;
+}
+
+/* A common beginning is computed once where the rule says so, and the scores are the same bit for
+ * bit, whatever the family, the batch and the threads. */
+static void test_families(void **state)
+{
+    (void)state;
+    static float plain[MEMBERS][LONGEST], shared[MEMBERS][LONGEST];
+    static unsigned char hit1[MEMBERS][LONGEST], hit2[MEMBERS][LONGEST];
+    for (int i = 0; i < N_MECHANISM; i++) {
+        struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, 2, 0);
+        struct iso_model *m = make_model(&a, false);
+        int r = a.loop->any_depth ? 3 : 2;
+        uint64_t cost = 0;
+        score_families(m, r, 1, false, plain, hit1, 0, N_FAMILY);
+        for (size_t f = 0; f < N_FAMILY; f++) {
+            cost += families[f].cost;
+            assert_int_equal(score_families(m, r, 1, true, shared, hit2, f, 1), families[f].cost);
+        }
+        for (int threads = 1; threads <= 3; threads += 2) {
+            assert_int_equal(score_families(m, r, threads, true, shared, hit2, 0, N_FAMILY), cost);
+            assert_memory_equal(plain, shared, sizeof plain);
+            assert_memory_equal(hit1, hit2, sizeof hit1);
+        }
+        iso_model_free(m);
+    }
 }
 
 static void test_checkpoint(void **state)
@@ -456,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_start),        cmocka_unit_test(test_kv_budget),
         cmocka_unit_test(test_draws),        cmocka_unit_test(test_scorer),
         cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_prefill),
+        cmocka_unit_test(test_families),
     };
     const char *why;
     kern = iso_kern_best(&why);
