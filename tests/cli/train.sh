@@ -101,6 +101,8 @@ id=$("$I" plan grid.yaml --csv | awk -F, 'NR == 4 { print $1 }')
 grep -q "\"run\": \"$id\"" grid-run/result.json || fail "the grid's id"
 if "$I" train grid.yaml --run nothing --out x 2>log; then fail "an unknown id was accepted"; fi
 grep -q 'isodepth plan' log || fail "unknown id says: $(cat log)"
+if "$I" train grid.yaml --out x 2>log; then fail "a whole grid was accepted"; fi
+grep -q 'grid.yaml is a grid.*--run ID.*isodepth plan grid.yaml' log || fail "a grid: $(cat log)"
 
 # What cannot fit is refused before it starts; mistakes name the place.
 if "$I" train run.yaml --out big --set d_model=4096 --memory 0.5 2>log; then fail "too big"; fi
