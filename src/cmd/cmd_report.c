@@ -126,10 +126,10 @@ struct job {
     size_t n_variant;
     struct iso_study study;
     struct iso_compare compare;
-    struct iso_evals evals; /* of a study that was evaluated */
+    struct iso_evals evals; /* of the first table, where it is a study that has them */
     struct iso_runs rate_runs;
     struct iso_regret rates; /* of --rates */
-    bool has_study, has_compare, has_evals, has_rates;
+    bool has_study, has_compare, has_rates;
 };
 
 static void release(struct job *job)
@@ -138,8 +138,7 @@ static void release(struct job *job)
         iso_compare_release(&job->compare);
     if (job->has_study)
         iso_study_release(&job->study);
-    if (job->has_evals)
-        iso_evals_release(&job->evals);
+    iso_evals_release(&job->evals);
     iso_regret_release(&job->rates);
     iso_runs_release(&job->rate_runs);
     for (size_t i = 0; i < job->n_variant; i++)
@@ -163,21 +162,6 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
         st = iso_fit_args_check(&a->fit, &job->base, err);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
-    return st;
-}
-
-/* STUDY/eval.csv, where the first table is a study that has one. */
-static enum iso_status read_evals(struct job *job, const char *study, struct iso_err *err)
-{
-    const char *path = iso_arena_printf(&job->arena, "%s/eval.csv", study);
-    if (!iso_dir_exists(study) || !iso_file_exists(path))
-        return ISO_OK;
-    struct iso_str text = {0};
-    enum iso_status st = iso_file_read(&text, path, err);
-    job->has_evals = st == ISO_OK;
-    if (st == ISO_OK)
-        st = iso_evals_parse(&job->evals, iso_str_text(&text), text.len, path, err);
-    iso_str_release(&text);
     return st;
 }
 
@@ -225,9 +209,8 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     command_line(&command);
     struct iso_section extra[2];
     size_t n_extra = 0;
-    if (job->has_evals)
-        extra[n_extra++] =
-            (struct iso_section){"eval", "Downstream tasks", iso_report_build_evals, &job->evals};
+    if (job->evals.n_model > 0)
+        extra[n_extra++] = iso_evals_section(&job->evals);
     if (job->has_rates)
         extra[n_extra++] =
             (struct iso_section){"rates", "Learning rates", iso_report_build_rates, &job->rates};
@@ -263,7 +246,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)
-        st = read_evals(&job, ops.at[0], err);
+        st = iso_evals_read(&job.evals, ops.at[0], err);
     if (st == ISO_OK)
         st = judge_rates(&job, &a->rates, err);
     if (st == ISO_OK)

@@ -406,14 +406,31 @@ static void print_counts(const struct call *c)
     iso_arena_release(&arena);
 }
 
-/* Fit and report, or what they were when the table of runs has not changed since. */
+/* The tables that a report is made of; the second is there only after an evaluation. */
+static enum iso_status hash_tables(uint64_t *hash, const struct call *c)
+{
+    static const char *const tables[] = {"runs.csv", "eval.csv"};
+    enum iso_status st = ISO_OK;
+    *hash = 0;
+    for (int i = 0; i < 2 && st == ISO_OK; i++) {
+        struct iso_str path = {0}, text = {0};
+        iso_str_printf(&path, "%s/%s", c->sw.dir, tables[i]);
+        if (i == 0 || iso_file_exists(path.text))
+            st = iso_file_read(&text, path.text, c->err);
+        *hash = iso_xxh64(iso_str_text(&text), text.len, *hash);
+        iso_str_release(&path);
+        iso_str_release(&text);
+    }
+    return st;
+}
+
+/* Fit and report, or what they were when their tables have not changed since. */
 static enum iso_status fit_study(struct call *c)
 {
-    struct iso_str path = {0}, table = {0}, key = {0}, said = {0};
-    iso_str_printf(&path, "%s/runs.csv", c->sw.dir);
-    enum iso_status st = iso_file_read(&table, path.text, c->err);
-    iso_str_printf(&key, "fit of %016" PRIx64, iso_xxh64(iso_str_text(&table), table.len, 0));
-    iso_str_clear(&path);
+    struct iso_str path = {0}, key = {0}, said = {0};
+    uint64_t hash;
+    enum iso_status st = hash_tables(&hash, c);
+    iso_str_printf(&key, "fit of %016" PRIx64, hash);
     iso_str_printf(&path, "%s/report/report.html", c->sw.dir);
     if (st == ISO_OK)
         st = iso_store_get(c->sw.store, &said, key.text, c->err);
@@ -428,7 +445,6 @@ static enum iso_status fit_study(struct call *c)
     }
     fputs(iso_str_text(&said), stdout);
     iso_str_release(&path);
-    iso_str_release(&table);
     iso_str_release(&key);
     iso_str_release(&said);
     return st;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "fit/study.h"
+#include "plot/evals.h"
 #include "plot/rates.h"
 #include "plot/report.h"
 
@@ -26,15 +27,24 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_study 
                                     const char *dir, const char *title, struct iso_err *err)
 {
     struct iso_str table = {0}, text = {0}, to = {0}, command = {0};
+    struct iso_evals evals;
     iso_str_printf(&table, "%s/runs.csv", dir);
     iso_str_printf(&to, "%s/report", dir);
     iso_str_printf(&command, "isodepth report %s --out %s", dir, to.text);
-    enum iso_status st = iso_file_read(&text, table.text, err);
+    enum iso_status st = iso_evals_read(&evals, dir, err);
+    if (st == ISO_OK)
+        st = iso_file_read(&text, table.text, err);
     struct iso_report_input input = {.path = table.text,
                                      .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
                                      .bytes = text.len};
-    struct iso_report report = {
-        .study = study, .title = title, .command = command.text, .input = &input, .n_input = 1};
+    struct iso_section section = iso_evals_section(&evals);
+    struct iso_report report = {.study = study,
+                                .title = title,
+                                .command = command.text,
+                                .input = &input,
+                                .n_input = 1,
+                                .extra = &section,
+                                .n_extra = evals.n_model > 0};
     if (st == ISO_OK)
         st = iso_report_write(&report, to.text, err);
     if (st == ISO_OK)
@@ -43,6 +53,7 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_study 
     iso_str_release(&text);
     iso_str_release(&to);
     iso_str_release(&command);
+    iso_evals_release(&evals);
     return st;
 }
 

@@ -2,6 +2,7 @@
 #include "plot/evals.h"
 
 #include "base/csv.h"
+#include "base/file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,6 +116,22 @@ enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t le
     e->keys.r = ISO_ARENA_NEW_N(&e->arena, double, csv.n_row);
     for (size_t i = 0; i < csv.n_row && st == ISO_OK; i++)
         st = take_row(e, &csv.row[i], column, path, err);
+    return st;
+}
+
+enum iso_status iso_evals_read(struct iso_evals *e, const char *study, struct iso_err *err)
+{
+    struct iso_str path = {0}, text = {0};
+    enum iso_status st = ISO_OK;
+    *e = (struct iso_evals){0};
+    iso_str_printf(&path, "%s/eval.csv", study);
+    if (iso_file_exists(path.text)) {
+        st = iso_file_read(&text, path.text, err);
+        if (st == ISO_OK)
+            st = iso_evals_parse(e, iso_str_text(&text), text.len, path.text, err);
+    }
+    iso_str_release(&path);
+    iso_str_release(&text);
     return st;
 }
 

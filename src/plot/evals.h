@@ -27,6 +27,8 @@ struct iso_evals {
 /* Parses the text of an eval.csv.  Release it also after a failure. */
 enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t len, const char *path,
                                 struct iso_err *err);
+/* Reads STUDY/eval.csv; a study without one has no models.  Release it also after a failure. */
+enum iso_status iso_evals_read(struct iso_evals *e, const char *study, struct iso_err *err);
 void iso_evals_release(struct iso_evals *e);
 
 /* Plain means over the tasks of an axis; NaN when one is missing. */
@@ -38,8 +40,7 @@ const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double b
 
 /* Data of the figures: struct iso_evals. */
 extern const struct iso_figure_row iso_fig_eval_budget, iso_fig_eval_loss, iso_fig_eval_accuracy;
-/* The report's section; data: struct iso_evals. */
-enum iso_status iso_report_build_evals(struct iso_page *page, const void *data,
-                                       struct iso_err *err);
+/* The section of a report, for evals with at least one model. */
+struct iso_section iso_evals_section(const struct iso_evals *e);
 
 #endif

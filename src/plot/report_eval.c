@@ -106,17 +106,20 @@ static enum iso_status put_depths(struct iso_page *page, const struct iso_evals 
     return st;
 }
 
-enum iso_status iso_report_build_evals(struct iso_page *page, const void *data, struct iso_err *err)
+static enum iso_status build(struct iso_page *page, const void *data, struct iso_err *err)
 {
     static const struct iso_figure_row *const figures[] = {&iso_fig_eval_budget, &iso_fig_eval_loss,
                                                            &iso_fig_eval_accuracy};
     const struct iso_evals *e = data;
     enum iso_status st = ISO_OK;
-    if (e->n_model == 0)
-        return ISO_OK;
     for (size_t i = 0; i < sizeof figures / sizeof *figures && st == ISO_OK; i++)
         st = iso_page_figure(page, figures[i], e, err);
     if (st == ISO_OK)
         st = put_tasks(page, e, err);
     return st == ISO_OK ? put_depths(page, e, err) : st;
+}
+
+struct iso_section iso_evals_section(const struct iso_evals *e)
+{
+    return (struct iso_section){"eval", "Downstream tasks", build, e};
 }
