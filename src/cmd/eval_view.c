@@ -115,7 +115,7 @@ static void print_saturation(const struct iso_eval_job *j, enum iso_table_format
                 put_saturation(&t, j, j->suite.task[i].axis, depth, n);
     }
     if (t.n_cell > t.n_col) {
-        printf("\nL(T) = L + Z exp(-z T/r), of the axis's loss at T iterations:\n");
+        printf("\nL(T) = L(inf) + Z exp(-z T/r), of the axis's loss at T iterations:\n");
         iso_table_print(stdout, &t, format);
     }
     iso_table_release(&t);

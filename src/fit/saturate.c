@@ -91,7 +91,7 @@ void iso_saturation_put(struct iso_table *t, const struct iso_saturation *s)
     for (int i = 0; i < 4; i++)
         iso_table_put(t, "-");
     if (s->state == ISO_SATURATION_RISES)
-        iso_table_putf(t, "not monotone: the loss rises from %g to %g iterations", s->from, s->to);
+        iso_table_putf(t, "rises from T = %g to %g", s->from, s->to);
     else
         iso_table_putf(t, "fewer than %d depths", FEWEST);
 }

@@ -28,7 +28,7 @@ struct iso_saturation {
 struct iso_saturation iso_saturation_fit(const double *T, const double *L, size_t n, double mu);
 
 /* As cells of a table: ISO_SATURATION_COLUMNS. */
-#define ISO_SATURATION_COLUMNS "L at infinite depth|Z|z|RMSE|note"
+#define ISO_SATURATION_COLUMNS "L(inf)|Z|z|RMSE|note"
 void iso_saturation_put(struct iso_table *t, const struct iso_saturation *s);
 
 #endif

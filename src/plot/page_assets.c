@@ -57,6 +57,7 @@ const char *const iso_page_css[] = {
     "box-shadow:inset 0 -1px var(--text)}\n"
     "th,td{padding:4px 14px 4px 0;text-align:left;white-space:nowrap}\n"
     "th:last-child,td:last-child{padding-right:4px}\n"
+    "td:last-child:not(.n){white-space:normal}\n"
     "th.n,td.n{text-align:right}\n"
     "thead th{border-bottom:1px solid var(--text);font-weight:600;vertical-align:bottom}\n"
     "tbody tr+tr td{border-top:1px solid var(--line)}\n"

@@ -97,10 +97,10 @@ static enum iso_status put_depths(struct iso_page *page, const struct iso_evals 
         if (n > 1)
             put_run(&t, e, depth, n);
     }
-    enum iso_status st = iso_page_table(
-        page, "eval-depth",
-        "Loss at T iterations: L(T) = L + Z exp(-z T/r), fitted where the curve falls throughout",
-        &t, err);
+    enum iso_status st = iso_page_table(page, "eval-depth",
+                                        "Loss at T iterations: L(T) = L(inf) + Z exp(-z T/r), "
+                                        "fitted where the curve falls throughout",
+                                        &t, err);
     iso_table_release(&t);
     free(depth);
     return st;
