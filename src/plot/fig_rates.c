@@ -185,7 +185,7 @@ static const char *build_transfer(struct iso_figure *f, const void *data)
                                          .share_x = ISO_SHARE_ALL,
                                          .share_y = ISO_SHARE_ALL,
                                          .panel_height = 170,
-                                         .right = 66});
+                                         .right = 84});
     struct iso_fig_keys keys = keys_of(&f->arena, g);
     struct iso_panel *p = f->panel;
     for (size_t i = 0; i < rows; i++) {
