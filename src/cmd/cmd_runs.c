@@ -74,17 +74,6 @@ static int by_design(const void *a, const void *b)
     return 0;
 }
 
-/* The runs of one design, [n] from `first`: their mean, and the squares around it. */
-static double mean_of(const struct iso_run_record *first, size_t n, double *squares)
-{
-    double mean = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += first[i].loss / (double)n;
-    for (size_t i = 0; i < n; i++)
-        *squares += (first[i].loss - mean) * (first[i].loss - mean);
-    return mean;
-}
-
 static size_t same_design(const struct iso_run_record *first, size_t left)
 {
     size_t n = 1;
@@ -93,21 +82,38 @@ static size_t same_design(const struct iso_run_record *first, size_t left)
     return n;
 }
 
-/* The noise is taken to be the same everywhere: few seeds each, many designs. */
+/* The mean loss of one design, [n] from `first`. */
+static double mean_of(const struct iso_run_record *first, size_t n)
+{
+    double mean = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += first[i].loss / (double)n;
+    return mean;
+}
+
+/* The noise of a run, pooled over designs: few seeds each, many of them.  NaN without any. */
+static double pooled_sd(size_t *df, const struct iso_run_record *recs, size_t n)
+{
+    double squares = 0;
+    *df = 0;
+    for (size_t i = 0, k; i < n; i += k, *df += k - 1) {
+        k = same_design(&recs[i], n - i);
+        double mean = mean_of(&recs[i], k);
+        for (size_t s = i; s < i + k; s++)
+            squares += (recs[s].loss - mean) * (recs[s].loss - mean);
+    }
+    return *df ? sqrt(squares / (double)*df) : NAN;
+}
+
 static void print_means(struct iso_run_record *recs, size_t n)
 {
-    size_t done = 0, df = 0;
-    double squares = 0, unused = 0;
+    size_t done = 0, df;
     char buf[32];
     for (size_t i = 0; i < n; i++)
         if (recs[i].state == ISO_STATE_DONE)
             recs[done++] = recs[i];
     qsort(recs, done, sizeof *recs, by_design);
-    for (size_t i = 0, k; i < done; i += k, df += k - 1) {
-        k = same_design(&recs[i], done - i);
-        mean_of(&recs[i], k, &squares);
-    }
-    double sd = df ? sqrt(squares / (double)df) : NAN;
+    double sd = pooled_sd(&df, recs, done);
     struct iso_table t;
     iso_table_init(&t, "budget|r|d|loop|bptt|base rate|tokens|seeds|mean loss|+-");
     for (size_t i = 0, k; i < done; i += k) {
@@ -121,7 +127,7 @@ static void print_means(struct iso_run_record *recs, size_t n)
         iso_table_putf(&t, "%.3g", rec->lr_base);
         iso_table_put(&t, iso_format_count(buf, rec->tokens));
         iso_table_putf(&t, "%zu", k);
-        iso_table_putf(&t, "%.4f", mean_of(rec, k, &unused));
+        iso_table_putf(&t, "%.4f", mean_of(rec, k));
         if (df)
             iso_table_putf(&t, "%.4f", iso_mean_error(sd, df, k));
         else

@@ -292,16 +292,15 @@ static void weigh_parts(struct iso_power *out, const struct iso_runs *planned,
             out->width_column = isnan(planned->at[i].s) ? "N" : "s";
     for (size_t i = 0; i < planned->n; i++)
         width[i] = width_of(&planned->at[i], out->width_column);
-    iso_sort_doubles(width, planned->n);
+    const size_t n_widths = iso_distinct_doubles(width, planned->n);
     const struct omission none = {NAN, NAN};
     out->half_width_linear =
         1.96 * sqrt(linear_variance(planned, cells, o, out->width_column, none));
-    out->part = iso_arena_alloc(&out->arena, n_budgets + planned->n + 1, sizeof *out->part);
+    out->part = iso_arena_alloc(&out->arena, n_budgets + n_widths + 1, sizeof *out->part);
     for (size_t i = 0; i < n_budgets; i++)
         weigh_part(out, "budget", (struct omission){budget[i], NAN}, planned, cells, o);
-    for (size_t i = 0; i < planned->n; i++)
-        if (i == 0 || width[i] != width[i - 1])
-            weigh_part(out, "width", (struct omission){NAN, width[i]}, planned, cells, o);
+    for (size_t i = 0; i < n_widths; i++)
+        weigh_part(out, "width", (struct omission){NAN, width[i]}, planned, cells, o);
 }
 
 enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,

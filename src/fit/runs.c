@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "fit/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,12 +17,6 @@ double iso_run_params(const struct iso_run *run)
 double iso_run_flops_per_token(const struct iso_run *run)
 {
     return isnan(run->flops_per_token) ? run->budget / run->tokens : run->flops_per_token;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
 }
 
 /* By budget, r, size, tokens, seed, then as read: equal designs stand together. */
@@ -149,13 +144,8 @@ static size_t distinct(double **out, struct iso_arena *arena, const struct iso_r
     double *all = iso_arena_alloc(arena, runs->n + 1, sizeof *all);
     for (size_t i = 0; i < runs->n; i++)
         memcpy(&all[i], (const char *)&runs->at[i] + offset, sizeof *all);
-    qsort(all, runs->n, sizeof *all, compare_doubles);
-    size_t n = 0;
-    for (size_t i = 0; i < runs->n; i++)
-        if (i == 0 || all[i] != all[n - 1])
-            all[n++] = all[i];
     *out = all;
-    return n;
+    return iso_distinct_doubles(all, runs->n);
 }
 
 size_t iso_runs_budgets(double **out, struct iso_arena *arena, const struct iso_runs *runs)

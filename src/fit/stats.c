@@ -17,6 +17,16 @@ void iso_sort_doubles(double *x, size_t n)
     qsort(x, n, sizeof *x, compare);
 }
 
+size_t iso_distinct_doubles(double *x, size_t n)
+{
+    size_t kept = 0;
+    iso_sort_doubles(x, n);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || x[i] != x[kept - 1])
+            x[kept++] = x[i];
+    return kept;
+}
+
 double iso_percentile(const double *sorted, size_t n, double q)
 {
     if (n == 0)

@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 void iso_sort_doubles(double *x, size_t n);
+/* Sorts and keeps each number once; gives how many are left. */
+size_t iso_distinct_doubles(double *x, size_t n);
 /* Percentile of sorted numbers, q in [0, 1], with linear interpolation (NumPy's default). */
 double iso_percentile(const double *sorted, size_t n, double q);
 /* Median of |x|. */

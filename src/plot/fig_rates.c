@@ -1,8 +1,9 @@
 /* Learning-rate sweeps: loss and regret against the base rate. */
 #include "plot/rates.h"
 
+#include "fit/stats.h"
+
 #include <math.h>
-#include <stdlib.h>
 
 /* Regrets above this are outside the picture, where the bottom of the curves is to be seen. */
 static const double most_regret = 0.15;
@@ -13,28 +14,17 @@ struct group {
     size_t n;
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Budgets choose the colours, as everywhere. */
 static struct iso_fig_keys keys_of(struct iso_arena *arena, const struct iso_regret *g)
 {
     struct iso_fig_keys k = {.budget = ISO_ARENA_NEW_N(arena, double, g->n),
                              .r = ISO_ARENA_NEW_N(arena, double, g->n)};
-    double *all = ISO_NEW_N(double, g->n);
     for (size_t i = 0; i < g->n; i++) {
-        all[i] = g->curve[i].budget;
-        if (i == 0 || g->curve[i].r != k.r[k.n_r - 1]) /* curves are ordered by r */
-            k.r[k.n_r++] = g->curve[i].r;
+        k.budget[i] = g->curve[i].budget;
+        k.r[i] = g->curve[i].r;
     }
-    qsort(all, g->n, sizeof *all, compare_doubles);
-    for (size_t i = 0; i < g->n; i++)
-        if (i == 0 || all[i] != k.budget[k.n_budget - 1])
-            k.budget[k.n_budget++] = all[i];
-    free(all);
+    k.n_budget = iso_distinct_doubles(k.budget, g->n);
+    k.n_r = iso_distinct_doubles(k.r, g->n);
     return k;
 }
 

@@ -2,28 +2,12 @@
 # ISO_CPU: plain C trains to the same losses as this machine's best table, the choice is on
 # record, and an instruction set that is not there is refused.
 set -eu
-I="$PWD/$B/isodepth"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-fail() { echo "FAIL: $*"; exit 1; }
+. tests/cli/train_lib.bash
 
 awk 'BEGIN { srand(3); for (i = 0; i < 400; i++) { s = ""
     for (k = 0; k < 30; k++) s = s substr("the cat sees a dog ", 1 + int(rand() * 15), 4)
     print s "\n" } }' >text.txt
-"$I" pack text.txt -t bytes -T 48 --val 5% -o data >/dev/null
-cat >run.yaml <<YAML
-data: data
-d_model: 32
-head: 16
-r: 2
-depth: 4
-prelude: 1
-coda: 1
-batch_tokens: 192
-steps: 6
-transfer: {width: 32, batch_tokens: 192, looped_r: 2}
-YAML
+small_run 192 6 48
 unset ISO_CPU
 "$I" -q train run.yaml --out best || fail "best table"
 ISO_CPU=ref "$I" -q train run.yaml --out ref || fail "reference table"

@@ -1,10 +1,6 @@
 #!/usr/bin/env bash
 # isodepth eval STUDY: the finished runs of a study, its records and its table.
 set -u
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-iso=$(realpath "$B/isodepth")
-# shellcheck source=tests/cli/sweep_lib.bash
 . tests/cli/sweep_lib.bash
 
 make_data

@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # generate: seeds, depths, cache budgets, and what is refused.
 set -eu
-I="$PWD/$B/isodepth"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-fail() { echo "FAIL: $*"; exit 1; }
+. tests/cli/train_lib.bash
 shape=(--set d_model=32 --set head=16 --set depth=8 --set vocab=257 --set seq_len=32)
 "$I" init "${shape[@]}" --set r=4 -o linear.safetensors
 "$I" init "${shape[@]}" --set r=2 --set 'loop={name: hyper, lanes: 2}' -o hyper.safetensors

@@ -2,11 +2,7 @@
 # Learning rates: a grid with matrix_rates, the page at the end of its sweep, isodepth rates, a fit
 # that refuses such a table, and the section that report --rates adds.
 set -u
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-iso=$(realpath "$B/isodepth")
-# shellcheck source=/dev/null
-. "$(dirname "$0")/sweep_lib.bash"
+. tests/cli/sweep_lib.bash
 baseline=$(realpath examples/paper_baseline.csv)
 make_data
 cd "$tmp" || exit 1

@@ -3,10 +3,6 @@
 # page of `isodepth report` and that of `isodepth sweep` itself show what is in eval.csv.
 set -u
 command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-iso=$(realpath "$B/isodepth")
-# shellcheck source=tests/cli/sweep_lib.bash
 . tests/cli/sweep_lib.bash
 
 make_data

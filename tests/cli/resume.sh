@@ -2,27 +2,11 @@
 # resume: a run that is killed again and again, at any moment, ends with the same bytes as one
 # that was never touched; a full disk leaves the last state whole.
 set -eu
-I="$PWD/$B/isodepth"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-fail() { echo "FAIL: $*"; exit 1; }
+. tests/cli/train_lib.bash
 for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
-"$I" pack text.txt -t bytes -T 64 --val 5% -o data >/dev/null
-cat >run.yaml <<YAML
-data: data
-d_model: 32
-head: 16
-r: 2
-depth: 4
-prelude: 1
-coda: 1
-batch_tokens: 512
-steps: 120
-save_every: 7
-validate_every: 50
-transfer: {width: 32, batch_tokens: 512, looped_r: 2}
-YAML
+small_run 512 120 64
+echo "save_every: 7" >>run.yaml
+echo "validate_every: 50" >>run.yaml
 losses() { sed 's/"grad_norm.*//' "$1"; }
 
 "$I" -q train run.yaml --out whole --threads 2

@@ -8,7 +8,6 @@ skip() { echo "$*"; exit 77; }
 for program in munged slurmctld slurmd sbatch squeue scontrol flock; do
     command -v $program >/dev/null || skip "no $program: apt-get install slurm-wlm munge"
 done
-tmp=$(mktemp -d)
 daemons=()
 cleanup() {
     if [ -e "$tmp/slurm.conf" ]; then # the tasks end before the daemons that look after them
@@ -21,11 +20,9 @@ cleanup() {
     wait 2>/dev/null
     rm -rf "$tmp"
 }
-trap cleanup EXIT
-iso=$(realpath "$B/isodepth")
 here=$(dirname "$0")
-# shellcheck source=/dev/null
-. "$here/sweep_lib.bash"
+. tests/cli/sweep_lib.bash
+trap cleanup EXIT
 export ISO_TRAIN_PROGRAM SLURM_CONF=$tmp/slurm.conf
 ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
 export STANDIN_STEPS=30 STANDIN_SLEEP=0.01

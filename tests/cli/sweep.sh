@@ -2,13 +2,10 @@
 # Studies from the outside, with a stand-in for the trainer: planning, resuming, refusing, reusing,
 # rebuilding, and what each kind of trouble says.
 set -u
-tmp=$(mktemp -d)
-trap 'cleanup' EXIT
-cleanup() { umount "$tmp/small" 2>/dev/null; rm -rf "$tmp"; }
-iso=$(realpath "$B/isodepth")
 here=$(dirname "$0")
-# shellcheck source=/dev/null
-. "$here/sweep_lib.bash"
+. tests/cli/sweep_lib.bash
+cleanup() { umount "$tmp/small" 2>/dev/null; rm -rf "$tmp"; }
+trap cleanup EXIT
 export ISO_TRAIN_PROGRAM
 ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
 export STANDIN_SLEEP=0.002 STANDIN_STEPS=7

@@ -2,12 +2,8 @@
 # kill -9 at random points, twenty times, now the scheduler and now a run: the study's results are
 # bit for bit those of a study that nobody disturbed, and two trainers never meet in one folder.
 set -u
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-iso=$(realpath "$B/isodepth")
 here=$(dirname "$0")
-# shellcheck source=/dev/null
-. "$here/sweep_lib.bash"
+. tests/cli/sweep_lib.bash
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml

@@ -1,5 +1,8 @@
 # Shared by the tests of studies: a toy corpus, a toy grid of 12 runs, the stand-in trainer.
-# Sourced with $tmp and $iso set.
+# Sourced from the top of the source tree.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+iso=$(realpath "$B/isodepth")
 fail() { echo "FAILED: $*"; exit 1; }
 
 # A packed corpus of a few hundred rows in $tmp/data.

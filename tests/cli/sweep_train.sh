@@ -2,12 +2,7 @@
 # Twelve runs end to end with the trainer itself: from text to phi and its report, and once more
 # with nothing left to do; fit and report take the study as it is.
 set -u
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-iso=$(realpath "$B/isodepth")
-here=$(dirname "$0")
-# shellcheck source=/dev/null
-. "$here/sweep_lib.bash"
+. tests/cli/sweep_lib.bash
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml

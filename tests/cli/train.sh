@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # train, loss, init and inspect from the outside: files, refusals, signals, exit codes.
 set -eu
-I="$PWD/$B/isodepth"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-fail() { echo "FAIL: $*"; exit 1; }
+. tests/cli/train_lib.bash
 
 # A text of our own: sentences from a small grammar.
 awk 'BEGIN { srand(7); split("the a one every", det); split("cat dog bird fish king", noun)
@@ -14,19 +10,7 @@ awk 'BEGIN { srand(7); split("the a one every", det); split("cat dog bird fish k
         s = s det[1+int(rand()*4)] " " noun[1+int(rand()*5)] " " verb[1+int(rand()*4)] " " \
             det[1+int(rand()*4)] " " noun[1+int(rand()*5)] ". "
         print s "\n" } }' >text.txt
-"$I" pack text.txt -t bytes -T 64 --val 5% -o data >/dev/null
-cat >run.yaml <<YAML
-data: data
-d_model: 32
-head: 16
-r: 2
-depth: 4
-prelude: 1
-coda: 1
-batch_tokens: 1024
-steps: 60
-transfer: {width: 32, batch_tokens: 1024, looped_r: 2}
-YAML
+small_run 1024 60 64
 
 # A whole run: every file is there, and the loss is far below the 5.5 nats of the start.
 "$I" train run.yaml --out run --threads 2 --tensorboard 2>log || fail "train: $(cat log)"
