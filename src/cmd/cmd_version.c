@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "isodepth.h"
+#include "kern/kern.h"
 
 #include <stdio.h>
 
@@ -24,10 +25,17 @@ struct version_args {
 
 static const struct iso_opt options[] = {
     {"verbose", 'v', ISO_OPT_FLAG, offsetof(struct version_args, verbose), NULL,
-     "also show compiler and optional parts", 0, 0},
+     "also show compiler, kernels and optional parts", 0, 0},
     {"json", 0, ISO_OPT_FLAG, offsetof(struct version_args, json), NULL, "print JSON", 0, 0},
     {0},
 };
+
+/* The kernels that a training on this machine would use. */
+static const char *kernels(void)
+{
+    const struct iso_kern *k = iso_kern_best(NULL);
+    return k ? k->name : "none";
+}
 
 static void print_json(void)
 {
@@ -36,6 +44,8 @@ static void print_json(void)
     iso_json_begin(&w, NULL, '{');
     iso_json_put_string(&w, "version", ISODEPTH_VERSION);
     iso_json_put_string(&w, "compiler", __VERSION__);
+    iso_json_put_string(&w, "kernels", kernels());
+    iso_json_put_string(&w, "cpu", iso_cpu_features());
     iso_json_begin(&w, "parts", '{');
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         iso_json_put_bool(&w, parts[i].name, parts[i].in);
@@ -57,6 +67,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (!a->verbose)
         return ISO_OK;
     printf("compiler: %s\n", __VERSION__);
+    printf("kernels: %s (this CPU: %s)\n", kernels(), iso_cpu_features());
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         printf("%-14s %-3s  %s\n", parts[i].name, parts[i].in ? "yes" : "no", parts[i].what);
     return ISO_OK;

@@ -245,12 +245,13 @@ static inline struct iso_model *golden_model(const struct golden_case *c,
     return m;
 }
 
-/* The summary of an array against the golden one, relative to the array's norm.  A gradient that
- * is 0 only because terms cancel (a query with one key to look at) may be off by rounding. */
+/* The summary of an array against the golden one, relative to the array's norm.  A gradient of
+ * exactly 0, where terms cancel (a query with one key to look at), may be off by rounding. */
 static inline void golden_compare(const struct golden_case *c, const struct golden_tensor *t,
                                   const float *x, double tolerance)
 {
-    double squares = 0, dot = 0, worst = 0, allowed = tolerance * t->norm + 1e-6;
+    double squares = 0, dot = 0, worst = 0;
+    double allowed = t->norm > 0 ? tolerance * t->norm : 1e-6;
     for (size_t i = 0; i < t->n; i++) {
         squares += (double)x[i] * x[i];
         dot += x[i] * golden_u("dot", i);

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-static const char *const names[] = {"avx2", "avx512", "amx"};
+static const char *const names[] = {"avx2", "avx512", "avx512bf16", "amx"};
 
 static void test_tables(void **state)
 {
@@ -13,9 +13,8 @@ static void test_tables(void **state)
     check_table(iso_kern_get("ref"), 0, 0);
     for (size_t i = 0; i < COUNT(names); i++) {
         const struct iso_kern *k = iso_kern_get(names[i]);
-        double u = strcmp(names[i], "amx") == 0 ? 1.0 / 256 : 0;
         if (k)
-            check_table(k, u, 0);
+            check_table(k, k->bf16 ? 1.0 / 512 : 0, 0); /* bf16's unit roundoff to nearest */
         checked += k != NULL;
     }
     print_message("tables beside ref: %zu; this CPU: %s\n", checked, iso_cpu_features());
