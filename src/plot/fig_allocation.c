@@ -57,7 +57,8 @@ static const char *build(struct iso_figure *f, const void *data)
     if (study->derived.n_curves == 0)
         return "The runs do not determine FLOPs per token as a function of size, so there is no "
                "frontier.";
-    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 2, .panel_height = 270, .right = 92});
+    iso_figure_init(
+        f, (struct iso_panel_grid){.rows = 1, .cols = 2, .panel_height = 270, .right = 92});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
     build_panel(&f->panel[0], study, &k, false);
     build_panel(&f->panel[1], study, &k, true);

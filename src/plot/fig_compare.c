@@ -36,11 +36,11 @@ static const char *build_isoflops(struct iso_figure *f, const void *data)
     const struct iso_compare_view *view = data;
     const struct iso_compare *c = view->compare;
     size_t n = c->n + 1, cols = n < 3 ? n : n == 4 ? 2 : 3;
-    iso_figure_init(f, (struct iso_grid){.rows = (n + cols - 1) / cols,
-                                         .cols = cols,
-                                         .share_x = ISO_SHARE_ALL,
-                                         .share_y = ISO_SHARE_ALL,
-                                         .panel_height = 300});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = (n + cols - 1) / cols,
+                                               .cols = cols,
+                                               .share_x = ISO_SHARE_ALL,
+                                               .share_y = ISO_SHARE_ALL,
+                                               .panel_height = 300});
     struct iso_runs shared = {0};
     iso_runs_filter(&shared, view->base->runs, in_shared_budget, c);
     struct iso_fig_keys keys = iso_fig_keys_of(f, &shared);
@@ -95,7 +95,7 @@ static const char *build_delta(struct iso_figure *f, const void *data)
     const struct iso_compare_view *view = data;
     const struct iso_compare *c = view->compare;
     iso_figure_init(
-        f, (struct iso_grid){.rows = 1, .cols = 1, .panel_height = 46 * (double)c->n + 14});
+        f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 46 * (double)c->n + 14});
     struct iso_panel *p = f->panel;
     double *at = ISO_ARENA_NEW_N(&f->arena, double, c->n);
     const char **name = ISO_ARENA_NEW_N(&f->arena, const char *, c->n);

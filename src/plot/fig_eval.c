@@ -12,9 +12,9 @@ enum { STEPS = 30, MOST_COLS = 3 };
 static void init(struct iso_figure *f, const struct iso_evals *e)
 {
     size_t cols = e->n_axis < MOST_COLS ? e->n_axis : e->n_axis == 4 ? 2 : MOST_COLS;
-    iso_figure_init(f, (struct iso_grid){.rows = (e->n_axis + cols - 1) / cols,
-                                         .cols = cols,
-                                         .panel_height = 170});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = (e->n_axis + cols - 1) / cols,
+                                               .cols = cols,
+                                               .panel_height = 170});
     for (size_t a = 0; a < e->n_axis; a++)
         f->panel[a].title = iso_figure_plain(f, e->axis[a]);
 }

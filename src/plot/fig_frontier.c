@@ -91,8 +91,8 @@ static const char *build(struct iso_figure *f, const void *data)
                "frontier.";
     const bool gaps = study->derived.n_curves > 1 && iso_fig_curve(&study->derived, 1);
     const size_t cols = gaps ? 2 : 1;
-    iso_figure_init(f,
-                    (struct iso_grid){.rows = 1, .cols = cols, .panel_height = 270, .right = 44});
+    iso_figure_init(
+        f, (struct iso_panel_grid){.rows = 1, .cols = cols, .panel_height = 270, .right = 44});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
     for (size_t i = 0; i < cols; i++)
         iso_axis_set(&f->panel[i].x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,

@@ -76,11 +76,11 @@ static const char *build(struct iso_figure *f, const void *data)
     size_t n_r = iso_runs_recurrences(&r, &scratch, study->runs);
     size_t cols = n_r > 1 ? 2 : 1, rows = (n_r + cols - 1) / cols;
     iso_arena_release(&scratch);
-    iso_figure_init(f, (struct iso_grid){.rows = rows,
-                                         .cols = cols,
-                                         .share_x = ISO_SHARE_ALL,
-                                         .share_y = ISO_SHARE_ALL,
-                                         .panel_height = 210});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = rows,
+                                               .cols = cols,
+                                               .share_x = ISO_SHARE_ALL,
+                                               .share_y = ISO_SHARE_ALL,
+                                               .panel_height = 210});
     struct iso_fig_keys keys = iso_fig_keys_of(f, study->runs);
     for (size_t i = 0; i < keys.n_r; i++) {
         struct iso_panel *p = &f->panel[i];

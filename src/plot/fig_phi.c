@@ -84,7 +84,7 @@ static const char *build_phi(struct iso_figure *f, const void *data)
     if (!study->has_intervals || study->intervals.n_bootstraps == 0 ||
         study->intervals.bootstrap[0].n_resamples < 2)
         return "No bootstrap was asked for, so there is no distribution of φ.";
-    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 2, .panel_height = 250});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = 1, .cols = 2, .panel_height = 250});
     build_histogram(&f->panel[0], study);
     build_profile(&f->panel[1], study);
     return NULL;
@@ -162,7 +162,7 @@ static const char *build_forest(struct iso_figure *f, const void *data)
     if (!study->has_intervals && !study->has_robust)
         return "Neither intervals nor checks were asked for.";
     size_t room = forest_rows(study);
-    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 1, .panel_height = 1});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 1});
     struct forest t = {.p = f->panel,
                        .at = ISO_ARENA_NEW_N(&f->arena, double, room),
                        .name = ISO_ARENA_NEW_N(&f->arena, const char *, room)};

@@ -57,11 +57,11 @@ static const char *build_quality(struct iso_figure *f, const void *data)
     size_t n_r = iso_runs_recurrences(&r, &scratch, study->runs);
     iso_arena_release(&scratch);
     size_t cols = n_r > 1 ? 2 : 1;
-    iso_figure_init(f, (struct iso_grid){.rows = (n_r + cols - 1) / cols,
-                                         .cols = cols,
-                                         .share_x = ISO_SHARE_ALL,
-                                         .share_y = ISO_SHARE_ALL,
-                                         .panel_height = 220});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = (n_r + cols - 1) / cols,
+                                               .cols = cols,
+                                               .share_x = ISO_SHARE_ALL,
+                                               .share_y = ISO_SHARE_ALL,
+                                               .panel_height = 220});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
     loss_range(range, study);
     for (size_t i = 0; i < k.n_r; i++) {
@@ -100,12 +100,12 @@ static const char *build_residuals(struct iso_figure *f, const void *data)
     double *r;
     size_t n_r = iso_runs_recurrences(&r, &scratch, study->runs);
     iso_arena_release(&scratch);
-    iso_figure_init(f, (struct iso_grid){.rows = n_r,
-                                         .cols = 2,
-                                         .share_x = ISO_SHARE_LINE,
-                                         .share_y = ISO_SHARE_ALL,
-                                         .panel_height = 104,
-                                         .left = 66});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = n_r,
+                                               .cols = 2,
+                                               .share_x = ISO_SHARE_LINE,
+                                               .share_y = ISO_SHARE_ALL,
+                                               .panel_height = 104,
+                                               .left = 66});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
     for (size_t i = 0; i < 2 * k.n_r; i++) {
         struct iso_panel *p = &f->panel[i];

@@ -170,12 +170,12 @@ static const char *build_transfer(struct iso_figure *f, const void *data)
     size_t cols = (size_t)columns[0] + (size_t)columns[1];
     if (cols == 0)
         return "The sweep has one width and one budget, so it shows no transfer.";
-    iso_figure_init(f, (struct iso_grid){.rows = rows,
-                                         .cols = cols,
-                                         .share_x = ISO_SHARE_ALL,
-                                         .share_y = ISO_SHARE_ALL,
-                                         .panel_height = 170,
-                                         .right = 84});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = rows,
+                                               .cols = cols,
+                                               .share_x = ISO_SHARE_ALL,
+                                               .share_y = ISO_SHARE_ALL,
+                                               .panel_height = 170,
+                                               .right = 84});
     struct iso_fig_keys keys = keys_of(&f->arena, g);
     struct iso_panel *p = f->panel;
     for (size_t i = 0; i < rows; i++) {
@@ -206,7 +206,8 @@ const struct iso_figure_row iso_fig_rates_transfer = {
 static const char *build_loss(struct iso_figure *f, const void *data)
 {
     const struct iso_regret *g = data;
-    iso_figure_init(f, (struct iso_grid){.rows = 1, .cols = 1, .panel_height = 230, .right = 110});
+    iso_figure_init(
+        f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 230, .right = 110});
     struct iso_fig_keys keys = keys_of(&f->arena, g);
     struct iso_panel *p = f->panel;
     set_rate_axis(p, g);

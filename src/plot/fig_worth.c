@@ -137,8 +137,8 @@ static const char *build(struct iso_figure *f, const void *data)
     const bool sizes = has_sizes(&study->derived);
     if (!isfinite(study->fit.phi))
         return "This law has no φ.";
-    iso_figure_init(
-        f, (struct iso_grid){.rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
+    iso_figure_init(f, (struct iso_panel_grid){
+                           .rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
     struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
     if (!sizes)
         f->caption = "Unique blocks that one block looped <i>r</i> times is worth, with the "

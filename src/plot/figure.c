@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void iso_figure_init(struct iso_figure *f, struct iso_grid grid)
+void iso_figure_init(struct iso_figure *f, struct iso_panel_grid grid)
 {
     *f = (struct iso_figure){.grid = grid, .width = ISO_FIGURE_WIDTH};
     ISO_ASSERT(grid.rows > 0 && grid.cols > 0);
@@ -72,25 +72,11 @@ struct iso_series *iso_panel_marks(struct iso_panel *p, struct iso_ink ink, enum
     return s;
 }
 
-static void push_label(struct iso_figure *f, struct iso_label **list, struct iso_label label)
-{
-    struct iso_label *l = ISO_ARENA_NEW(&f->arena, struct iso_label);
-    *l = label;
-    l->next = *list;
-    *list = l;
-}
-
-void iso_panel_label(struct iso_panel *p, double x, double y, enum iso_align align,
-                     struct iso_ink ink, const char *text)
-{
-    push_label(p->figure, &p->label,
-               (struct iso_label){.x = x, .y = y, .text = text, .align = align, .ink = ink});
-}
-
 void iso_panel_end_label(struct iso_panel *p, double y, struct iso_ink ink, const char *text)
 {
-    push_label(p->figure, &p->end_label,
-               (struct iso_label){.y = y, .text = text, .align = ISO_LEFT, .ink = ink});
+    struct iso_label *l = ISO_ARENA_NEW(&p->figure->arena, struct iso_label);
+    *l = (struct iso_label){.y = y, .text = text, .ink = ink, .next = p->end_label};
+    p->end_label = l;
 }
 
 struct iso_point *iso_series_add(struct iso_panel *p, struct iso_series *s, double x, double y)

@@ -77,10 +77,10 @@ struct iso_series {
 
 enum iso_align { ISO_LEFT, ISO_CENTRE, ISO_RIGHT };
 
+/* The name of a curve, right of the panel. */
 struct iso_label {
-    double x, y; /* in the panel's units */
+    double x, y; /* y in the panel's units; after the layout both in pixels */
     const char *text;
-    enum iso_align align;
     struct iso_ink ink;
     struct iso_label *next;
 };
@@ -90,8 +90,7 @@ struct iso_panel {
     const char *note; /* set into the emptiest corner, or NULL; lines separated by \n */
     struct iso_axis x, y;
     struct iso_series *series, **last;
-    struct iso_label *label;
-    struct iso_label *end_label;     /* names of curves, right of the panel, pushed apart */
+    struct iso_label *end_label;     /* pushed apart by the layout */
     double left, top, width, height; /* of the plotting area, in pixels */
     double note_left, note_top;      /* of the note, in pixels */
     bool note_right;                 /* it is aligned to the right */
@@ -109,7 +108,7 @@ struct iso_legend {
 enum iso_share { ISO_SHARE_NONE, ISO_SHARE_LINE, ISO_SHARE_ALL };
 
 /* How the panels stand: LINE shares an axis along a column (x) or a row (y), ALL over all. */
-struct iso_grid {
+struct iso_panel_grid {
     size_t rows, cols;
     enum iso_share share_x, share_y;
     double panel_height; /* of the plotting area */
@@ -119,14 +118,14 @@ struct iso_grid {
 
 struct iso_figure {
     struct iso_arena arena;
-    struct iso_grid grid;
+    struct iso_panel_grid grid;
     struct iso_panel *panel; /* [rows * cols], row by row */
     struct iso_legend *legend;
     const char *caption;  /* HTML; NULL for the usual one of its row */
     double width, height; /* in pixels, known after iso_figure_finish */
 };
 
-void iso_figure_init(struct iso_figure *f, struct iso_grid grid);
+void iso_figure_init(struct iso_figure *f, struct iso_panel_grid grid);
 void iso_figure_release(struct iso_figure *f);
 /* Decides ranges, ticks and places.  Called once, after the build function. */
 void iso_figure_finish(struct iso_figure *f);
@@ -142,8 +141,6 @@ struct iso_series *iso_panel_marks(struct iso_panel *p, struct iso_ink ink, enum
                                    double size);
 struct iso_series *iso_panel_series(struct iso_panel *p, enum iso_series_kind kind,
                                     struct iso_ink ink);
-void iso_panel_label(struct iso_panel *p, double x, double y, enum iso_align align,
-                     struct iso_ink ink, const char *text);
 /* A name right of the panel at height y; names that would overlap are pushed apart. */
 void iso_panel_end_label(struct iso_panel *p, double y, struct iso_ink ink, const char *text);
 

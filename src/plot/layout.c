@@ -150,7 +150,7 @@ static bool row_has_title(const struct iso_figure *f, size_t row)
 
 static void place_panels(struct iso_figure *f)
 {
-    const struct iso_grid *g = &f->grid;
+    const struct iso_panel_grid *g = &f->grid;
     double first = g->left > 0 ? g->left : left_room, right = g->right > 0 ? g->right : right_room;
     double between = g->share_y != ISO_SHARE_NONE ? left_bare : left_room;
     double width = (f->width - first - between * (double)(g->cols - 1) - right * (double)g->cols) /

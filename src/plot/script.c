@@ -318,9 +318,6 @@ static void put_panel_texts(struct writer *w, const struct iso_panel *p)
         iso_str_release(&one);
         line += len + (line[len] == '\n');
     }
-    for (const struct iso_label *l = p->label; l; l = l->next)
-        put_label(w, iso_panel_px(p, l->x), iso_panel_py(p, l->y), l->align, l->ink, PLAIN,
-                  l->text);
     for (const struct iso_label *l = p->end_label; l; l = l->next)
         put_label(w, l->x, l->y, ISO_LEFT, l->ink, PLAIN, l->text);
 }
