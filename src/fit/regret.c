@@ -292,7 +292,7 @@ void iso_regret_verdict(struct iso_str *out, const struct iso_regret *regret)
 {
     size_t outside = 0;
     for (size_t i = 0; i < regret->n; i++)
-        outside += !regret->curve[i].inside;
+        outside += !regret->curve[i].inside && !isnan(regret->curve[i].regret);
     for (size_t i = 0; i < regret->n_choice; i++) {
         const struct iso_rate_choice *c = &regret->choice[i];
         if (c->rate == regret->chosen)
