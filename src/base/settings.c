@@ -1,6 +1,7 @@
 /* Settings: see settings.h. */
 #include "base/settings.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,21 @@ enum iso_status iso_settings_number(struct iso_settings *s, double *out,
     return check_range(s, node, key, *out, min, max);
 }
 
+static enum iso_status check_whole(struct iso_settings *s, const struct iso_numbers *list,
+                                   const struct iso_yaml *node, const char *key)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        char text[32];
+        iso_format_double(text, list->at[i]);
+        if (list->at[i] != floor(list->at[i]))
+            return iso_settings_fail(s, node, key, "expected whole numbers, found %s", text);
+        for (size_t j = 0; j < i; j++)
+            if (list->at[i] == list->at[j])
+                return iso_settings_fail(s, node, key, "%s is there twice", text);
+    }
+    return ISO_OK;
+}
+
 static enum iso_status read_numbers(struct iso_settings *s, struct iso_numbers *out,
                                     const struct iso_yaml *node, const struct iso_key *key)
 {
@@ -63,7 +79,7 @@ static enum iso_status read_numbers(struct iso_settings *s, struct iso_numbers *
         if (st != ISO_OK)
             return st;
     }
-    return ISO_OK;
+    return key->whole ? check_whole(s, out, node, key->name) : ISO_OK;
 }
 
 static const char *nth_choice(const void *ctx, size_t i)

@@ -42,6 +42,7 @@ struct iso_key {
     enum iso_status (*read)(struct iso_settings *s, void *field, const struct iso_yaml *node);
     void (*write)(struct iso_str *out, const void *field);
     bool required;
+    bool whole; /* for ISO_KEY_NUMBERS: whole numbers, each once */
 };
 
 struct iso_settings {

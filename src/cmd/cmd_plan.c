@@ -19,7 +19,7 @@ struct plan_args {
 
 static const struct iso_opt options[] = {
     {"csv", 0, ISO_OPT_FLAG, offsetof(struct plan_args, csv), NULL,
-     "print every column as CSV: the input of train, power and fit", 0, 0},
+     "print every column as CSV, which power reads", 0, 0},
     {"json", 0, ISO_OPT_FLAG, offsetof(struct plan_args, json), NULL, "print JSON", 0, 0},
     {"set", 0, ISO_OPT_LIST, offsetof(struct plan_args, set), "KEY=VALUE",
      "change a setting of the grid; may be repeated", 0, 0},
@@ -145,25 +145,18 @@ static enum iso_status plan_file(const struct plan_args *a, const char *path,
 
 struct shape {
     struct iso_grid grid;
-    double r, s, d, phi;
+    int64_t r, d;
+    double s, phi;
 };
 
 static const struct iso_key shape_keys[] = {
-    {.name = "r",
-     .kind = ISO_KEY_NUMBER,
-     .offset = offsetof(struct shape, r),
-     .min = 1,
-     .max = 1e4},
+    {.name = "r", .kind = ISO_KEY_INT, .offset = offsetof(struct shape, r), .min = 1, .max = 1e4},
     {.name = "s",
      .kind = ISO_KEY_NUMBER,
      .offset = offsetof(struct shape, s),
      .min = 1e-3,
      .max = 1e6},
-    {.name = "d",
-     .kind = ISO_KEY_NUMBER,
-     .offset = offsetof(struct shape, d),
-     .min = 1,
-     .max = 1e6},
+    {.name = "d", .kind = ISO_KEY_INT, .offset = offsetof(struct shape, d), .min = 1, .max = 1e6},
     {.name = "phi",
      .kind = ISO_KEY_NUMBER,
      .offset = offsetof(struct shape, phi),
@@ -214,7 +207,7 @@ static enum iso_status read_shape(struct shape *shape, struct iso_arena *arena, 
     if (shape->r == 0 || (shape->s == 0) == (shape->d == 0))
         return iso_fail(err, ISO_USAGE, "--shape needs r and one of s and d, e.g. r=4,s=10");
     if (shape->d > 0)
-        shape->s = shape->d / (double)shape->grid.width_unit;
+        shape->s = (double)shape->d / (double)shape->grid.width_unit;
     return ISO_OK;
 }
 
@@ -367,7 +360,7 @@ static enum iso_status plan_shape(const struct plan_args *a, struct iso_arena *a
         return st;
     struct iso_arch arch;
     const char *key;
-    st = iso_grid_arch(&arch, &shape.grid, (int64_t)shape.r, shape.s, &key, err);
+    st = iso_grid_arch(&arch, &shape.grid, shape.r, shape.s, &key, err);
     if (st != ISO_OK)
         return iso_fail_in(err, ISO_USAGE, "--shape: %s", key);
     if (a->json) {
@@ -392,6 +385,10 @@ static enum iso_status run_plan(const void *args, struct iso_operands ops, struc
     enum iso_status st;
     if (a->shape && ops.n)
         st = iso_fail(err, ISO_USAGE, "give a grid file or --shape, not both");
+    else if (a->shape && (a->csv || a->set.n || a->tflops > 0))
+        st = iso_fail(err, ISO_USAGE,
+                      "--csv, --set and --tflops belong to a grid file; --shape takes settings "
+                      "itself, e.g. r=4,s=10,seq_len=512");
     else if (a->shape)
         st = plan_shape(a, &arena, err);
     else if (ops.n)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static const char *nth_loop(const void *ctx, size_t i)
 {
@@ -19,9 +20,12 @@ static enum iso_status read_loop_name(struct iso_settings *s, struct iso_loop_ch
     choice->ops = iso_loop_find(node->text);
     if (!choice->ops) {
         const char *near = iso_nearest(node->text, nth_loop, NULL);
+        char all[256] = "; there are";
+        for (size_t i = 0, used = strlen(all); iso_loops[i] && used < sizeof all; i++)
+            used += (size_t)snprintf(all + used, sizeof all - used, " %s", iso_loops[i]->name);
         return iso_settings_fail(s, node, "loop", "unknown mechanism %s%s%s%s",
                                  iso_yaml_describe(s->arena, node), near ? ". Did you mean " : "",
-                                 near ? near : "; isodepth help plan lists them", near ? "?" : "");
+                                 near ? near : all, near ? "?" : "");
     }
     for (int i = 0; i < ISO_LOOP_OPTIONS; i++)
         choice->opt[i] = choice->ops->option[i].otherwise;
@@ -139,6 +143,8 @@ static enum iso_status read_budget_widths(struct iso_settings *s, struct iso_wid
     for (const struct iso_yaml *m = node->child; m; m = m->next) {
         double r;
         enum iso_status st = key_number(s, &r, m, "recurrence count");
+        if (st == ISO_OK && (r != floor(r) || r < 1))
+            st = iso_settings_fail(s, m, "widths", "%s is no recurrence count", m->key);
         if (st != ISO_OK)
             return st;
         struct iso_width_rule *rule = add_rule(s, w, budget);
@@ -207,7 +213,7 @@ const struct iso_key iso_grid_keys[] = {
     {FIELD(ISO_KEY_STRING, name), .help = "what reports call this grid"},
     {FIELD(ISO_KEY_NUMBERS, budgets), .min = 1, .max = 1e30, .required = true,
      .help = "training budgets in FLOPs"},
-    {FIELD(ISO_KEY_NUMBERS, r), .min = 1, .max = 1e4, .required = true,
+    {FIELD(ISO_KEY_NUMBERS, r), .min = 1, .max = 1e4, .whole = true, .required = true,
      .help = "recurrence counts"},
     {FIELD(ISO_KEY_CUSTOM, widths), .read = read_widths, .write = write_widths, .required = true,
      .help = "widths s: one list, or one per budget, or one per budget and r"},
@@ -228,7 +234,8 @@ const struct iso_key iso_grid_keys[] = {
      .help = "base matrix rates to compare, a run for each"},
     {FIELD(ISO_KEY_MAP, transfer), .keys = iso_transfer_keys,
      .help = "reference and exponents of the rates' transfer"},
-    {FIELD(ISO_KEY_NUMBERS, seeds), .min = 0, .max = 1e9, .help = "one run per seed"},
+    {FIELD(ISO_KEY_NUMBERS, seeds), .min = 0, .max = 1e9, .whole = true,
+     .help = "one run per seed"},
     {FIELD(ISO_KEY_STRING, data), .help = "packed data directory"},
     {0},
 };
@@ -253,23 +260,6 @@ void iso_grid_init(struct iso_grid *grid)
         .rates = iso_rates_paper,
         .transfer = iso_transfer_paper,
     };
-}
-
-static enum iso_status check_whole(struct iso_settings *s, const struct iso_grid *grid,
-                                   const struct iso_numbers *list, const char *key)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        char text[32];
-        iso_format_double(text, list->at[i]);
-        if (list->at[i] != floor(list->at[i]))
-            return iso_settings_fail(s, iso_yaml_get(grid->document, key), key,
-                                     "expected whole numbers, found %s", text);
-        for (size_t j = 0; j < i; j++)
-            if (list->at[i] == list->at[j])
-                return iso_settings_fail(s, iso_yaml_get(grid->document, key), key,
-                                         "%s is there twice", text);
-    }
-    return ISO_OK;
 }
 
 /* A rule for a budget or an r that the grid does not have is a slip of the pen. */
@@ -303,10 +293,6 @@ enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, co
     enum iso_status st = iso_yaml_read(&grid->document, arena, path, err);
     if (st == ISO_OK)
         st = iso_settings_read(&s, grid, iso_grid_keys, grid->document);
-    if (st == ISO_OK)
-        st = check_whole(&s, grid, &grid->r, "r");
-    if (st == ISO_OK)
-        st = check_whole(&s, grid, &grid->seeds, "seeds");
     return st == ISO_OK ? check_rules(&s, grid) : st;
 }
 

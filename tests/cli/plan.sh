@@ -70,6 +70,8 @@ bptt: half" 'g.yaml:5: bptt: loop hyper needs full backpropagation (bptt: full):
 broken "$good
 loop: hypr" 'g.yaml:4: loop: unknown mechanism "hypr". Did you mean hyper?'
 broken "$good
+loop: fold" 'g.yaml:4: loop: unknown mechanism "fold"; there are none linear additive passthrough hyper diagonal'
+broken "$good
 loop: {lanes: 2}" 'g.yaml:4: loop: name is missing: {name: hyper, lanes: 2}'
 broken "$good
 loop: {name: hyper, lanes: 1}" 'g.yaml:4: loop: loop hyper: lanes must be at least 2, got 1'
@@ -139,6 +141,15 @@ grep -q 'no-such.yaml: cannot open: No such file or directory' "$tmp/err" || fai
 [ $? = 2 ] && grep -q 'Did you mean "plan"?' "$tmp/err" || fail "nearest command"
 "$iso" plan --tflops=x grids/paper.yaml 2>"$tmp/err"
 [ $? = 2 ] && grep -q -- '--tflops: expected a number, found "x"' "$tmp/err" || fail "bad number"
+for set in 'r=[1, 2.5]' 'seeds=[1, 1.5]'; do
+    "$iso" plan grids/demo.yaml --set "$set" >/dev/null 2>"$tmp/err"
+    [ $? = 1 ] && grep -q "^isodepth: --set: ${set%%=*}: expected whole numbers" "$tmp/err" ||
+        fail "--set $set"
+done
+"$iso" plan --shape r=2.5,s=10 >/dev/null 2>"$tmp/err"
+[ $? = 1 ] && grep -q -- '--shape: r: expected a whole number' "$tmp/err" || fail "--shape with half an r"
+"$iso" plan --shape r=4,s=10 --set depth=8 >/dev/null 2>"$tmp/err"
+[ $? = 2 ] && grep -q -- '--set .* belong to a grid file' "$tmp/err" || fail "--shape with --set"
 "$iso" plan --json -- grids/paper.yaml >/dev/null || fail "-- ends options"
 "$iso" help plan | grep -q 'usage: isodepth plan' || fail "help plan"
 [ "$("$iso" plan --help)" = "$("$iso" help plan)" ] || fail "--help is help"
