@@ -1,6 +1,7 @@
 /* The optimiser's state and its step: see optim.h. */
 #include "optim/optim.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -89,9 +90,38 @@ size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, 
 {
     struct largest l = largest_matrix(p);
     size_t moments = (2 * p->floats - p->matrix_floats) * sizeof(float);
+    size_t tall = kern->pack_bytes(l.longest, l.side), wide = kern->pack_bytes(l.side, l.longest);
     size_t scratch = (2 * l.floats + 4 * l.side * l.side) * sizeof(float) +
-                     kern->pack_bytes(l.longest, l.side) + iso_kern_ws_bytes(1, 2, l.longest);
+                     (tall > wide ? tall : wide) + iso_kern_ws_bytes(1, 2, l.longest);
     return moments + (size_t)workers * scratch;
+}
+
+double iso_optim_seconds(struct iso_optim *o)
+{
+    enum { SHAPES = 8 }; /* a mechanism adds one to the three of a layer */
+    struct {
+        size_t rows, cols;
+        double seconds;
+    } known[SHAPES] = {0};
+    double sum = 0;
+    for (size_t i = 0; i < o->m->params.n; i++) {
+        const struct iso_param *t = &o->m->params.at[i];
+        if (t->group != ISO_GROUP_MATRIX)
+            continue;
+        size_t k = 0;
+        while (k < SHAPES - 1 && known[k].rows > 0 &&
+               (known[k].rows != t->dims[0] || known[k].cols != t->dims[1]))
+            k++;
+        if (known[k].rows == 0) {
+            double start = iso_time_now();
+            iso_polar_express(&o->polar[0], t->dims[0], t->dims[1]);
+            known[k].rows = t->dims[0];
+            known[k].cols = t->dims[1];
+            known[k].seconds = iso_time_now() - start;
+        }
+        sum += known[k].seconds;
+    }
+    return sum;
 }
 
 void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, float *const *grad, int n,

@@ -62,6 +62,8 @@ size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, 
  * then moments and weights move at `factor` times the peak rates. */
 void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, float *const *grad, int n,
                         int64_t t, double factor);
+/* Seconds that the matrices of one step take on one thread, by timing one of each shape. */
+double iso_optim_seconds(struct iso_optim *o);
 /* After all items: the norm of the gradient. */
 double iso_optim_grad_norm(const struct iso_optim *o);
 

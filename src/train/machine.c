@@ -4,21 +4,74 @@
 #include "base/file.h"
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The number behind `key` in a file of lines "key number"; `otherwise` without one. */
+static double number_in(const char *path, const char *key, double otherwise)
+{
+    char line[256];
+    double x = otherwise;
+    size_t n = strlen(key);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, key, n) == 0 && sscanf(line + n, " %lf", &x) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return x;
+}
+
+/* Control groups, version 2 and 1: where they are, and what their files are called. */
+static const struct hierarchy {
+    const char *controller, *mount, *limit, *used;
+} hierarchies[] = {
+    {"::", "sys/fs/cgroup", "memory.max", "anon "},
+    {"memory:", "sys/fs/cgroup/memory", "memory.limit_in_bytes", "total_rss "},
+};
+
+/* What the group at `path` and those above it still allow.  Cached files do not count as used:
+ * they make room. */
+static double group_room(const char *root, const struct hierarchy *h, char *path)
+{
+    double room = INFINITY;
+    char file[1024];
+    for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
+        *end = '\0';
+        snprintf(file, sizeof file, "%s/%s%s/%s", root, h->mount, path, h->limit);
+        double limit = number_in(file, "", INFINITY);
+        snprintf(file, sizeof file, "%s/%s%s/memory.stat", root, h->mount, path);
+        room = fmin(room, limit - number_in(file, h->used, 0));
+    }
+    return fmax(room, 0);
+}
+
+double iso_cgroup_room(const char *root)
+{
+    char line[512];
+    double room = INFINITY;
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(line, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++) {
+            char *at = strstr(line, hierarchies[i].controller);
+            if (at)
+                room = fmin(room, group_room(root, &hierarchies[i],
+                                             at + strlen(hierarchies[i].controller)));
+        }
+    }
+    if (f)
+        fclose(f);
+    return room;
+}
 
 double iso_memory_available(void)
 {
-    double kilobytes = 0;
-    char line[256];
-    FILE *f = fopen("/proc/meminfo", "r");
-    if (!f)
-        return 0;
-    while (fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %lf kB", &kilobytes) == 1)
-            break;
-    fclose(f);
-    return kilobytes * 1024;
+    double kilobytes = number_in("/proc/meminfo", "MemAvailable:", 0);
+    return fmin(kilobytes * 1024, iso_cgroup_room(""));
 }
 
 enum { SIDE = 256 };

@@ -31,6 +31,8 @@ struct job {
     struct iso_meta meta[5];
     char step_text[32], hash_text[17];
     uint64_t config_hash;
+    bool closing;   /* the steps are done: only the last validation is left */
+    int64_t first;  /* step of this start */
     double before;  /* seconds of earlier starts */
     double started; /* of this start */
     double peak;    /* FLOP/s of the machine's matrix products */
@@ -76,6 +78,9 @@ static enum iso_status train_row(void *ctx, int32_t *out, int64_t index, struct 
 static enum iso_status val_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
 {
     const struct job *j = ctx;
+    if (j->closing &&
+        stop_wanted) /* this validation may take long, and the steps are safe to save */
+        return iso_fail(err, ISO_STOPPED, "stopped");
     return iso_dataset_row(&j->data, out, ISO_SPLIT_VAL, index, err);
 }
 
@@ -179,6 +184,35 @@ static void describe(struct job *j)
     snprintf(j->hash_text, sizeof j->hash_text, "%016" PRIx64, j->data.tokenizer_hash);
 }
 
+/* Threads and sequences at once.  A run that goes on keeps those of its first start, where
+ * --threads and the memory allow it: they decide the order of sums.  `micro` is 0 when not even
+ * one sequence fits. */
+static enum iso_status share_out(struct job *j, struct iso_trainer_spec *spec,
+                                 const struct iso_kern *kern, size_t limit)
+{
+    struct iso_state_how how;
+    bool found;
+    enum iso_status st = iso_state_look(&how, &found, j->o->out, j->err);
+    if (st != ISO_OK)
+        return st;
+    spec->workers = j->o->threads > 0 ? j->o->threads
+                    : how.workers > 0 ? (int)how.workers
+                                      : iso_cpu_count();
+    if ((size_t)spec->workers > spec->batch)
+        spec->workers = (int)spec->batch;
+    spec->micro = (size_t)how.micro;
+    if (how.micro == 0 || how.workers != spec->workers || iso_trainer_bytes(spec, kern) > limit)
+        spec->micro = iso_trainer_micro(spec, kern, limit);
+    if (found && how.micro > 0 &&
+        (how.workers != spec->workers || (size_t)how.micro != spec->micro ||
+         !iso_str_eq(how.kernels, kern->name)))
+        iso_log_warn("%s: began with %" PRId64 " threads, %" PRId64
+                     " sequences at once and kernels "
+                     "%s; with others its last digits will not be those of a run without a stop",
+                     j->o->out, how.workers, how.micro, how.kernels);
+    return ISO_OK;
+}
+
 static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
 {
     const struct iso_rates *r = &j->run.rates;
@@ -187,20 +221,19 @@ static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
         .peak = {r->matrix, r->embed, r->head, r->norm, r->scalar},
         .steps = j->run.steps,
         .batch = (size_t)(j->run.batch_tokens / j->run.arch.seq_len),
-        .micro = 1,
-        .workers = j->o->threads > 0 ? j->o->threads : iso_cpu_count(),
     };
-    if ((size_t)spec.workers > spec.batch)
-        spec.workers = (int)spec.batch;
     double limit = j->o->memory > 0 ? j->o->memory : iso_memory_available();
-    size_t least = iso_trainer_bytes(&spec, kern);
-    spec.micro = iso_trainer_micro(&spec, kern, limit > 0 ? (size_t)limit : SIZE_MAX);
-    if (spec.micro == 0)
+    enum iso_status st = share_out(j, &spec, kern, limit > 0 ? (size_t)limit : SIZE_MAX);
+    if (st != ISO_OK)
+        return st;
+    if (spec.micro == 0) {
+        spec.micro = 1;
         return iso_fail(j->err, ISO_BAD_INPUT,
                         "run %s needs %.2f GB with %d threads, but %.2f GB are %s; use fewer "
                         "threads, a narrower model or shorter sequences",
-                        j->run.id, (double)least * 1e-9, spec.workers, limit * 1e-9,
-                        j->o->memory > 0 ? "allowed" : "available");
+                        j->run.id, (double)iso_trainer_bytes(&spec, kern) * 1e-9, spec.workers,
+                        limit * 1e-9, j->o->memory > 0 ? "allowed" : "available");
+    }
     iso_log_info("run %s: %s, memory %.2f GB, %d threads, %zu sequences at once, kernels %s",
                  j->run.id, j->run.arch.loop->name, (double)iso_trainer_bytes(&spec, kern) * 1e-9,
                  spec.workers, spec.micro, kern->name);
@@ -208,12 +241,23 @@ static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
     return ISO_OK;
 }
 
+static double seconds_to_go(struct job *j)
+{
+    const struct iso_train_settings *s = j->s;
+    struct iso_trainer *t = j->trainer;
+    struct iso_estimate e = iso_trainer_estimate(t);
+    int64_t steps = t->spec.steps - t->step, rows = j->val.rows;
+    if (s->validate_every > 0)
+        rows += steps / s->validate_every * s->validate_rows;
+    return (double)steps * e.step + (double)rows * e.validation_row;
+}
+
 static void announce(struct job *j)
 {
     struct iso_trainer *t = j->trainer;
     char tokens[32], flops[32], time[32];
     j->peak = iso_measure_peak(t->team, t->model->kern);
-    double left = (double)(t->spec.steps - t->step) * iso_trainer_estimate(t);
+    double left = seconds_to_go(j);
     double epochs = (double)j->run.steps * (double)t->spec.batch / (double)j->train.rows;
     iso_log_info("%" PRId64 " steps of %" PRId64 " tokens, %s tokens, %s FLOPs; about %s to go",
                  j->run.steps, j->run.batch_tokens, iso_format_count(tokens, (double)j->run.tokens),
@@ -236,6 +280,19 @@ static enum iso_status save(struct job *j)
 {
     snprintf(j->step_text, sizeof j->step_text, "%" PRId64, j->trainer->step);
     return iso_state_save(j->trainer, j->o->out, seconds_so_far(j), j->meta, 5, j->err);
+}
+
+/* After a signal: saves, if there is anything new, and says how to go on. */
+static enum iso_status stop(struct job *j)
+{
+    const struct iso_trainer *t = j->trainer;
+    enum iso_status st = t->step > j->first ? save(j) : ISO_OK;
+    if (st != ISO_OK)
+        return st;
+    return iso_fail(j->err, ISO_STOPPED,
+                    "stopped after step %" PRId64 " of %" PRId64
+                    "; the same command goes on from here",
+                    t->step, t->spec.steps);
 }
 
 static enum iso_status write_result(struct job *j, const char *status, double loss)
@@ -328,32 +385,31 @@ static enum iso_status loop(struct job *j)
     enum iso_status st = ISO_OK;
     iso_progress_begin(&p, "training", (double)t->spec.steps);
     p.started -= j->before;
-    while (st == ISO_OK && t->step < t->spec.steps) {
+    while (st == ISO_OK && t->step < t->spec.steps && !stop_wanted) {
         st = step(j, &p, &loss);
         if (st != ISO_OK || !isfinite(loss))
             break;
         double minutes = (iso_time_now() - saved) / 60;
-        bool due = (j->s->save_every > 0 && t->step % j->s->save_every == 0) ||
-                   (j->s->save_minutes > 0 && minutes >= j->s->save_minutes);
-        if (!due && !stop_wanted)
-            continue;
-        st = save(j);
-        saved = iso_time_now();
-        if (st == ISO_OK && stop_wanted)
-            st = iso_fail(j->err, ISO_STOPPED,
-                          "stopped after step %" PRId64 " of %" PRId64
-                          "; the same command goes on from here",
-                          t->step, t->spec.steps);
+        if ((j->s->save_every > 0 && t->step % j->s->save_every == 0) ||
+            (j->s->save_minutes > 0 && minutes >= j->s->save_minutes)) {
+            st = save(j);
+            saved = iso_time_now();
+        }
     }
     iso_progress_end(&p);
-    return st == ISO_OK && !isfinite(loss) ? diverged(j, loss) : st;
+    if (st == ISO_OK && !isfinite(loss))
+        return diverged(j, loss);
+    return st == ISO_OK && stop_wanted ? stop(j) : st;
 }
 
 static enum iso_status finish(struct job *j)
 {
     struct iso_trainer *t = j->trainer;
     double loss;
+    j->closing = true;
     enum iso_status st = iso_trainer_validate(t, &loss, &j->val, j->val.rows, j->err);
+    if (st == ISO_STOPPED)
+        return stop(j);
     if (st == ISO_OK && !isfinite(loss))
         return diverged(j, loss);
     snprintf(j->step_text, sizeof j->step_text, "%" PRId64, t->step);
@@ -374,34 +430,31 @@ static enum iso_status finish(struct job *j)
 static enum iso_status train(struct job *j)
 {
     const char *why = NULL;
-    bool found;
     const struct iso_kern *kern = iso_kern_best(&why);
     if (!kern)
         return iso_fail(j->err, ISO_MISSING, "%s", why);
     enum iso_status st = make_trainer(j, kern);
     if (st == ISO_OK)
-        st = iso_state_load(j->trainer, j->o->out, &j->before, &found, j->err);
+        st = iso_state_load(j->trainer, j->o->out, &j->before, j->err);
     if (st == ISO_OK)
         st = iso_metrics_open(&j->metrics, j->o->out, j->trainer->step, j->o->tensorboard, j->err);
     if (st != ISO_OK)
         return st;
+    j->first = j->trainer->step;
     describe(j);
     announce(j);
     j->started = iso_time_now();
-    struct sigaction old[2];
-    catch_signals(old);
     st = loop(j);
-    if (st == ISO_OK)
-        st = finish(j);
-    release_signals(old);
-    return st;
+    return st == ISO_OK ? finish(j) : st;
 }
 
 enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_train_options *o,
                               struct iso_err *err)
 {
     struct job j = {.s = s, .o = o, .err = err, .lock = -1, .metrics = {.fd = -1}};
+    struct sigaction old[2];
     bool done = false;
+    catch_signals(old);
     enum iso_status st = open_data(&j);
     if (st == ISO_OK)
         st = iso_train_resolve(s, &j.run, &j.data, o->path, err);
@@ -417,5 +470,6 @@ enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_tra
     if (j.lock >= 0)
         iso_lock_release(j.lock);
     iso_arena_release(&j.arena);
+    release_signals(old);
     return st;
 }

@@ -61,12 +61,16 @@ static enum iso_status save_optim(const struct iso_trainer *t, const char *path,
             .name = slots[i].name, .n_dims = slots[i].n_dims, .data = slots[i].data};
         memcpy(out[i].dims, slots[i].dims, sizeof out[i].dims);
     }
-    char step[32], macs[32], time[32];
+    char step[32], macs[32], time[32], workers[32], micro[32];
     snprintf(step, sizeof step, "%" PRId64, t->step);
     snprintf(macs, sizeof macs, "%" PRIu64, t->macs);
+    snprintf(workers, sizeof workers, "%d", t->spec.workers);
+    snprintf(micro, sizeof micro, "%zu", t->spec.micro);
     iso_format_double(time, seconds);
-    struct iso_meta meta[] = {{"step", step}, {"macs", macs}, {"seconds", time}};
-    enum iso_status st = iso_safetensors_write(path, out, n, meta, 3, err);
+    struct iso_meta meta[] = {{"step", step},    {"macs", macs},
+                              {"seconds", time}, {"workers", workers},
+                              {"micro", micro},  {"kernels", t->model->kern->name}};
+    enum iso_status st = iso_safetensors_write(path, out, n, meta, sizeof meta / sizeof *meta, err);
     free(out);
     free(slots);
     return st;
@@ -119,6 +123,31 @@ static void remove_others(const char *dir, const char *but)
     iso_dir_list_free(names, n);
 }
 
+/* The name of the latest state's directory; empty without one. */
+static enum iso_status read_latest(struct iso_str *name, const char *dir, struct iso_err *err)
+{
+    struct iso_str latest = {0};
+    iso_str_printf(&latest, "%s/latest", dir);
+    enum iso_status st = ISO_OK;
+    if (iso_file_exists(latest.text))
+        st = iso_file_read(name, latest.text, err);
+    if (st == ISO_OK && name->len > 0 &&
+        (!iso_str_starts(iso_str_text(name), PREFIX) || strchr(name->text, '/')))
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: names no checkpoint; remove the file to start again from step 0",
+                      latest.text);
+    iso_str_release(&latest);
+    return st;
+}
+
+static void remove_unless_latest(const char *dir, const char *name)
+{
+    struct iso_str latest = {0};
+    if (read_latest(&latest, dir, NULL) == ISO_OK && !iso_str_eq(iso_str_text(&latest), name))
+        remove_state(dir, name);
+    iso_str_release(&latest);
+}
+
 enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir, double seconds,
                                const struct iso_meta *meta, size_t n_meta, struct iso_err *err)
 {
@@ -134,6 +163,8 @@ enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir, dou
         st = iso_file_write(latest.text, name, strlen(name), err);
     if (st == ISO_OK)
         remove_others(dir, name);
+    else
+        remove_unless_latest(dir, name); /* a full disk needs its space */
     iso_str_release(&state);
     iso_str_release(&latest);
     return st;
@@ -168,12 +199,13 @@ static enum iso_status read_counts(struct iso_trainer *t, double *seconds,
 {
     const char *step = iso_safetensors_meta(f, "step"), *macs = iso_safetensors_meta(f, "macs");
     const char *time = iso_safetensors_meta(f, "seconds");
-    char *end = NULL;
+    int64_t counted;
     if (!step || !macs || !time || !iso_parse_int(step, &t->step) || t->step < 0 ||
-        t->step > t->spec.steps || !iso_parse_double(time, seconds))
+        t->step > t->spec.steps || !iso_parse_int(macs, &counted) || counted < 0 ||
+        !iso_parse_double(time, seconds))
         return iso_fail(err, ISO_BAD_INPUT, "%s: metadata: step, macs and seconds are not right",
                         path);
-    t->macs = strtoull(macs, &end, 10);
+    t->macs = (uint64_t)counted;
     return ISO_OK;
 }
 
@@ -201,24 +233,46 @@ static enum iso_status load_pair(struct iso_trainer *t, const char *dir, double 
     return st;
 }
 
-enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds, bool *found,
+static int64_t count_of(const struct iso_safetensors *f, const char *key)
+{
+    const char *text = iso_safetensors_meta(f, key);
+    int64_t n;
+    return text && iso_parse_int(text, &n) && n > 0 ? n : 0;
+}
+
+enum iso_status iso_state_look(struct iso_state_how *how, bool *found, const char *dir,
                                struct iso_err *err)
 {
-    struct iso_str latest = {0}, name = {0}, state = {0};
-    iso_str_printf(&latest, "%s/latest", dir);
-    enum iso_status st = ISO_OK;
-    *found = iso_file_exists(latest.text);
-    if (*found && (st = iso_file_read(&name, latest.text, err)) == ISO_OK) {
-        iso_str_printf(&state, "%s/%s", dir, iso_str_text(&name));
-        if (!iso_str_starts(iso_str_text(&name), PREFIX) || strchr(name.text, '/'))
-            st = iso_fail(err, ISO_BAD_INPUT,
-                          "%s: names no checkpoint; remove the file to start "
-                          "again from step 0",
-                          latest.text);
-        else
-            st = load_pair(t, state.text, seconds, err);
+    struct iso_str name = {0}, path = {0};
+    struct iso_safetensors f = {0};
+    *how = (struct iso_state_how){0};
+    enum iso_status st = read_latest(&name, dir, err);
+    *found = st == ISO_OK && name.len > 0;
+    if (*found) {
+        iso_str_printf(&path, "%s/%s/%s", dir, name.text, optim_file);
+        st = iso_safetensors_open(&f, path.text, err);
     }
-    iso_str_release(&latest);
+    if (*found && st == ISO_OK) {
+        const char *kernels = iso_safetensors_meta(&f, "kernels");
+        how->workers = count_of(&f, "workers");
+        how->micro = count_of(&f, "micro");
+        snprintf(how->kernels, sizeof how->kernels, "%s", kernels ? kernels : "");
+        iso_safetensors_close(&f);
+    }
+    iso_str_release(&path);
+    iso_str_release(&name);
+    return st;
+}
+
+enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds,
+                               struct iso_err *err)
+{
+    struct iso_str name = {0}, state = {0};
+    enum iso_status st = read_latest(&name, dir, err);
+    if (st == ISO_OK && name.len > 0) {
+        iso_str_printf(&state, "%s/%s", dir, name.text);
+        st = load_pair(t, state.text, seconds, err);
+    }
     iso_str_release(&name);
     iso_str_release(&state);
     return st;

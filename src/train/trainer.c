@@ -243,12 +243,13 @@ static void one_pass(void *ctx, int w)
     iso_pass_train(t->pass[w], t->rows[w], t->spec.micro, T, 1, t->grad[w]);
 }
 
-double iso_trainer_estimate(struct iso_trainer *t)
+struct iso_estimate iso_trainer_estimate(struct iso_trainer *t)
 {
     iso_team_run(t->team, one_pass, t); /* the first one touches all memory */
     double start = iso_time_now();
     iso_team_run(t->team, one_pass, t);
-    double once = iso_time_now() - start;
-    double share_of_one = (double)t->spec.batch / (double)t->spec.workers;
-    return once * ceil(share_of_one) / (double)t->spec.micro;
+    double row = (iso_time_now() - start) / (double)t->spec.micro, workers = t->spec.workers;
+    double rows_of_one = ceil((double)t->spec.batch / workers);
+    return (struct iso_estimate){.step = row * rows_of_one + iso_optim_seconds(t->optim) / workers,
+                                 .validation_row = row / 3 / workers};
 }

@@ -65,7 +65,11 @@ size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_k
  * a worker's share, nor than `limit` bytes allow; 0 when even one does not fit. */
 size_t iso_trainer_micro(const struct iso_trainer_spec *spec, const struct iso_kern *kern,
                          size_t limit);
-/* Seconds that one step will take, by timing one pass on every worker. */
-double iso_trainer_estimate(struct iso_trainer *t);
+/* Seconds of one step, and of one row of a validation (a forward is a third of a pass), by timing
+ * one pass on every worker and the optimiser's matrices. */
+struct iso_estimate {
+    double step, validation_row;
+};
+struct iso_estimate iso_trainer_estimate(struct iso_trainer *t);
 
 #endif

@@ -29,6 +29,25 @@ for key in '"loss"' '"flops"' '"steps"'; do
     [ "$(grep "$key" whole/result.json)" = "$(grep "$key" cut/result.json)" ] || fail "$key differs"
 done
 
+# Threads and sequences at once decide the order of sums: a run that goes on keeps those of its
+# first start, and says so when it is told otherwise.
+cut_off() { # DIR: a run on one thread in little memory, killed after its first saved state
+    "$I" -q train run.yaml --out "$1" --threads 1 --memory 0.004 &
+    pid=$!
+    for _ in $(seq 400); do [ -s "$1/latest" ] && break; sleep 0.02; done
+    kill -9 $pid
+    wait $pid 2>/dev/null || true
+    [ ! -e "$1/result.json" ] || fail "$1 was done before it was killed"
+}
+"$I" -q train run.yaml --out single --threads 1 --memory 0.004
+cut_off kept
+"$I" -q train run.yaml --out kept 2>log || fail "going on without --threads"
+cmp single/model.safetensors kept/model.safetensors || fail "other threads, other weights"
+[ ! -s log ] || fail "a warning without a reason: $(cat log)"
+cut_off changed
+"$I" train run.yaml --out changed --threads 2 >log 2>&1 || fail "going on with more threads"
+grep -q 'began with 1 threads, 2 sequences at once' log || fail "more threads say: $(cat log)"
+
 # Ctrl-C is the same, with exit code 3.
 stops=0
 while [ ! -e soft/result.json ]; do
@@ -45,6 +64,24 @@ while [ ! -e soft/result.json ]; do
 done
 cmp whole/model.safetensors soft/model.safetensors || fail "weights differ after SIGTERM"
 
+# A signal before the first step, and one in the last validation.
+"$I" -q train run.yaml --out early --threads 2 2>log &
+pid=$!
+while [ ! -e early/.lock ]; do sleep 0.002; done
+kill -TERM $pid
+code=0; wait $pid || code=$?
+[ $code = 3 ] || fail "a signal before the first step gave exit code $code: $(cat log)"
+"$I" pack text.txt -t bytes -T 64 --val 60% -o much >/dev/null
+"$I" train run.yaml --data much --out late --threads 1 --set steps=5 --set save_every=0 \
+    --set validate_every=0 --set d_model=128 >log 2>&1 &
+pid=$!
+for _ in $(seq 2000); do [ "$(wc -l 2>/dev/null <late/metrics.jsonl)" = 5 ] && break; sleep 0.002; done
+kill -TERM $pid
+code=0; wait $pid || code=$?
+[ $code = 3 ] || fail "a signal in the last validation gave exit code $code: $(cat log)"
+grep -q 'stopped after step 5 of 5' log || fail "a signal in the last validation says: $(cat log)"
+"$I" inspect late >/dev/null || fail "the steps were not saved"
+
 # A full disk (here: a limit on file sizes) is a clear error; the last state stays.
 "$I" -q train run.yaml --out disk --threads 2 --set steps=100000 --set save_every=20 2>/dev/null &
 pid=$!
@@ -58,5 +95,6 @@ code=0
 [ $code = 1 ] || fail "a full disk gave exit code $code"
 grep -q 'cannot write' log || fail "a full disk says: $(cat log)"
 [ "$(cat disk/latest)" = "$before" ] || fail "latest moved"
+[ "$(ls -d disk/checkpoint-*)" = "disk/$before" ] || fail "half a state is left: $(ls disk)"
 "$I" inspect disk >/dev/null || fail "the last state is damaged"
 echo "resume: $kills kills, $stops stops, the same bytes"

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "train/machine.h"
 #include "train/metrics.h"
 #include "train/settings.h"
 #include "train/state.h"
@@ -131,13 +132,18 @@ static void test_resume(void **state)
     (void)state;
     struct iso_err err;
     double whole[5], pieces[5], seconds = 0;
+    struct iso_state_how how;
     bool found;
     struct iso_trainer *a = make(2, 5, 6, 1);
     run(a, whole, 5);
     for (int i = 0; i < 5; i++) {
         struct iso_trainer *b = make(2, 5, 6, i == 0 ? 1 : 99); /* the state brings the weights */
-        assert_int_equal(iso_state_load(b, dir, &seconds, &found, &err), ISO_OK);
+        assert_int_equal(iso_state_load(b, dir, &seconds, &err), ISO_OK);
+        assert_int_equal(iso_state_look(&how, &found, dir, &err), ISO_OK);
         assert_true(found == (i > 0));
+        assert_int_equal(how.workers, found ? 2 : 0);
+        assert_int_equal(how.micro, found ? (int)b->spec.micro : 0);
+        assert_string_equal(how.kernels, found ? b->model->kern->name : "");
         assert_int_equal(b->step, i);
         assert_true(i == 0 || seconds == 2.5 * i);
         run(b, pieces + i, 1);
@@ -158,7 +164,6 @@ static void test_damaged_state(void **state)
     (void)state;
     struct iso_err err;
     double loss[2], seconds;
-    bool found;
     char path[512];
     struct iso_trainer *a = make(1, 5, 2, 1);
     run(a, loss, 2);
@@ -167,11 +172,11 @@ static void test_damaged_state(void **state)
     assert_int_equal(iso_dir_make(path, &err), ISO_OK);
     snprintf(path, sizeof path, "%s/checkpoint-000000003/model.safetensors", dir);
     assert_int_equal(iso_file_write(path, "half", 4, &err), ISO_OK);
-    assert_int_equal(iso_state_load(a, dir, &seconds, &found, &err), ISO_OK);
+    assert_int_equal(iso_state_load(a, dir, &seconds, &err), ISO_OK);
     assert_int_equal(a->step, 2);
     snprintf(path, sizeof path, "%s/checkpoint-000000002/optimiser.safetensors", dir);
     assert_int_equal(iso_file_write(path, "x", 1, &err), ISO_OK);
-    assert_int_equal(iso_state_load(a, dir, &seconds, &found, &err), ISO_BAD_INPUT);
+    assert_int_equal(iso_state_load(a, dir, &seconds, &err), ISO_BAD_INPUT);
     assert_non_null(strstr(err.msg, "optimiser.safetensors"));
     iso_trainer_free(a);
 }
@@ -263,6 +268,37 @@ static void put_lines(const char *dir_name, int64_t from, int64_t to, int64_t re
     iso_metrics_close(&m);
 }
 
+/* Control groups: the tightest limit on the way up counts, less what is in use; both versions. */
+static void test_cgroups(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    char path[256];
+    static const struct {
+        const char *folder, *file, *text;
+    } tree[] = {
+        {"proc/self", "cgroup", "4:memory:/job/step\n1:cpu:/\n0::/user/me\n"},
+        {"sys/fs/cgroup/memory/job/step", "memory.limit_in_bytes", "9223372036854771712\n"},
+        {"sys/fs/cgroup/memory/job", "memory.limit_in_bytes", "5000\n"},
+        {"sys/fs/cgroup/memory/job", "memory.stat", "cache 4000\ntotal_rss 700\n"},
+        {"sys/fs/cgroup/user/me", "memory.max", "max\n"},
+        {"sys/fs/cgroup/user", "memory.max", "4000\n"},
+        {"sys/fs/cgroup/user", "memory.stat", "anon 1500\nfile 1000\n"},
+    };
+    assert_true(isinf(iso_cgroup_room(dir)));
+    for (size_t i = 0; i < sizeof tree / sizeof *tree; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, tree[i].folder);
+        assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+        snprintf(path, sizeof path, "%s/%s/%s", dir, tree[i].folder, tree[i].file);
+        assert_int_equal(iso_file_write(path, tree[i].text, strlen(tree[i].text), &err), ISO_OK);
+        if (i == 3)
+            assert_true(iso_cgroup_room(dir) == 4300);
+    }
+    assert_true(iso_cgroup_room(dir) == 2500);
+    snprintf(path, sizeof path, "rm -rf %s/proc %s/sys", dir, dir);
+    assert_int_equal(system(path), 0);
+}
+
 /* A resumed run drops what a killed one wrote after its checkpoint, half a line included. */
 static void test_metrics(void **state)
 {
@@ -336,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_memory_per_worker),
         cmocka_unit_test_setup_teardown(test_metrics, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_cgroups, make_dir, remove_dir),
         cmocka_unit_test(test_crc),
         cmocka_unit_test_setup_teardown(test_settings, make_dir, remove_dir),
     };
