@@ -115,7 +115,9 @@ test:
 tests: $(UNIT_BIN)
 
 ## test-long: the slow checks (coverage of intervals, long trainings)
-test-long: all $(LONG_BIN)
+test-long:
+	@tools/deps test
+	@$(MAKE) --no-print-directory $(JOBS) all $(LONG_BIN)
 	@B=$(B) TEST_TIMEOUT=7200 tools/run_tests $(LONG_BIN) $(wildcard tests/long/*.sh)
 
 ## check-one: build and run one test: make check-one T=tests/unit/test_json.c
@@ -125,6 +127,7 @@ check-one: all
 
 ## san: the tests under the address and undefined-behaviour sanitizers
 san:
+	@tools/deps san
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-san CC=clang CXX=clang++ OPT="-O1 -g" \
 	    EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" \
 	    all tests
@@ -132,6 +135,7 @@ san:
 
 ## tsan: the threaded tests under the thread sanitizer
 tsan:
+	@tools/deps san
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-tsan CC=clang CXX=clang++ OPT="-O1 -g" \
 	    EXTRA="-fsanitize=thread -fno-omit-frame-pointer" all tests
 	@B=$(B)-tsan tools/run_tests $(patsubst $(B)/%,$(B)-tsan/%,$(UNIT_BIN))
@@ -139,6 +143,7 @@ tsan:
 ## fuzz: fuzz every reader of outside bytes for FUZZ_SECONDS each (default 30)
 FUZZ_SECONDS ?= 30
 fuzz:
+	@tools/deps san
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-fuzz CC=clang CXX=clang++ OPT="-O1 -g" \
 	    EXTRA="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" fuzz-run
 
@@ -148,11 +153,14 @@ fuzz-run: $(FUZZ_BIN)
 $(B)/fuzz/%: fuzz/%.c $(B)/libisodepth.a
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -Wno-missing-prototypes -fsanitize=fuzzer $< \
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -Wno-missing-prototypes -fsanitize=fuzzer -MMD -MP \
+	    -MT $@ -MF $@.d $< \
 	    $(B)/libisodepth.a $(LIBS) $(if $(filter %.cc,$(SRC)),-lstdc++) -o $@
 
 ## bench: measure speed, side by side with peers
-bench: all $(BENCH_BIN)
+bench:
+	@tools/deps bench
+	@$(MAKE) --no-print-directory $(JOBS) all $(BENCH_BIN)
 	@B=$(B) tools/run_bench $(BENCH_BIN)
 
 ## lint: layers, banned functions, format, clang-tidy, shell scripts
@@ -195,4 +203,5 @@ help:
 
 .PHONY: all deps demo test tests test-long check-one san tsan fuzz fuzz-run bench lint format \
     install dist clean help force
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(UNIT_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) \
+    $(addsuffix .d,$(UNIT_BIN) $(LONG_BIN) $(BENCH_BIN) $(FUZZ_BIN))

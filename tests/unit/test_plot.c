@@ -112,12 +112,12 @@ static void test_ticks(void **state)
 
 static void build_sample(struct iso_figure *f)
 {
-    iso_figure_init(f, (struct iso_grid){.rows = 2,
-                                         .cols = 2,
-                                         .share_x = ISO_SHARE_LINE,
-                                         .share_y = ISO_SHARE_ALL,
-                                         .panel_height = 120,
-                                         .right = 50});
+    iso_figure_init(f, (struct iso_panel_grid){.rows = 2,
+                                               .cols = 2,
+                                               .share_x = ISO_SHARE_LINE,
+                                               .share_y = ISO_SHARE_ALL,
+                                               .panel_height = 120,
+                                               .right = 50});
     for (size_t i = 0; i < 4; i++) {
         struct iso_panel *p = &f->panel[i];
         iso_axis_set(&p->x, "size", ISO_SCALE_LOG, ISO_TICK_COUNT);
@@ -173,7 +173,7 @@ static void test_degenerate(void **state)
     (void)state;
     for (int points = 0; points < 2; points++) {
         struct iso_figure f;
-        iso_figure_init(&f, (struct iso_grid){.rows = 1, .cols = 1, .panel_height = 100});
+        iso_figure_init(&f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 100});
         iso_axis_set(&f.panel->x, "x", ISO_SCALE_LOG, ISO_TICK_POWER);
         struct iso_series *s = iso_panel_marks(f.panel, iso_inks[ISO_INK_TEXT], ISO_MARK_STAR, 4);
         if (points)
@@ -192,7 +192,7 @@ static void test_note(void **state)
     (void)state;
     for (int rising = 0; rising < 2; rising++) {
         struct iso_figure f;
-        iso_figure_init(&f, (struct iso_grid){.rows = 1, .cols = 1, .panel_height = 200});
+        iso_figure_init(&f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 200});
         struct iso_panel *p = f.panel;
         struct iso_series *s = iso_panel_line(p, iso_inks[ISO_INK_TEXT], ISO_DASH_SOLID, 1);
         for (int i = 0; i <= 50; i++)
