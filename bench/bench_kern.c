@@ -151,7 +151,7 @@ static void bench_product(const struct iso_kern *k, size_t M, size_t K, size_t N
     p.b = iso_alloc_aligned(K * N, sizeof *p.b);
     p.c = iso_alloc_aligned(M * N, sizeof *p.c);
     p.packed.bytes = iso_alloc_aligned(k->pack_bytes(K, N), 1);
-    p.ws.bytes = iso_alloc_aligned(iso_kern_ws_bytes(1, 1, 1), 1);
+    p.ws.bytes = iso_alloc_aligned(iso_kern_ws_bytes(1, 1), 1);
     for (size_t i = 0; i < M * K; i++)
         p.a[i] = 0.1f * (float)(i % 7);
     for (size_t i = 0; i < K * N; i++)
@@ -207,7 +207,7 @@ static void bench_products(const struct iso_kern *k, double peak)
 static void bench_attention(const struct iso_kern *k, size_t T, size_t H, size_t Q, double peak)
 {
     size_t D = H * Q;
-    struct iso_ws ws = {iso_alloc_aligned(iso_kern_ws_bytes(T, Q, D), 1), 0, 0};
+    struct iso_ws ws = {iso_alloc_aligned(iso_kern_ws_bytes(T, Q), 1), 0};
     float *qkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *out = ISO_NEW_N(float, T *D);
     float *dqkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *lse = ISO_NEW_N(float, T *H);
     for (size_t i = 0; i < 3 * T * D; i++)

@@ -23,7 +23,6 @@
 /* A worker's scratch memory and its count of executed multiply-adds. */
 struct iso_ws {
     unsigned char *bytes; /* 64-byte aligned */
-    size_t size;
     /* Multiply-adds of gemm and attention so far, whatever the tiling: M*K*N for a gemm; in
      * attention only the T(T+1)/2 pairs that causality leaves, twice Q each forward and four
      * times Q backward (computing the scores a second time in the backward is not counted).
@@ -126,13 +125,13 @@ struct iso_kern {
     void (*nesterov)(float *out, float *m, const float *g, size_t n, float mu);
 };
 
-/* Scratch bytes that any kernel may need for sequences of up to T, heads of up to Q and matrix
- * sides of up to `side`. */
-size_t iso_kern_ws_bytes(size_t T, size_t Q, size_t side);
+/* Scratch bytes that any kernel may need for sequences of up to T and heads of up to Q; a gemm
+ * works in blocks of fixed size, whatever its sides. */
+size_t iso_kern_ws_bytes(size_t T, size_t Q);
 
 /* The table for this machine: the best instruction set that the CPU has and that ISO_CPU
- * (ref, avx2, avx512, amx) allows.  An unknown or unavailable ISO_CPU gives NULL and, in
- * `why`, the reason. */
+ * (ref, avx2, avx512, avx512bf16, amx) allows.  An unknown or unavailable ISO_CPU gives NULL and,
+ * in `why`, the reason. */
 const struct iso_kern *iso_kern_best(const char **why); /* `why` may be NULL */
 /* One table by name, NULL when the build or the CPU lacks it. */
 const struct iso_kern *iso_kern_get(const char *name);

@@ -41,12 +41,11 @@ const struct iso_kern *iso_kern_best(const char **why)
 /* What the hungriest kernel takes, rounded up: two numbers per row of a sequence, a chunk of
  * packed keys and values (256 keys forward; 128 in three layouts backward) with bands of scores,
  * and the blocks of a transposed left-hand side (224 rows, 320 steps). */
-size_t iso_kern_ws_bytes(size_t T, size_t Q, size_t side)
+size_t iso_kern_ws_bytes(size_t T, size_t Q)
 {
     size_t rows = 2 * (T + 64) * sizeof(double);
     size_t chunk = 1024 * (Q + 64) * sizeof(float);
     size_t scores = 2 * 128 * 288 * sizeof(float);
     size_t left = 320 * 256 * sizeof(float);
-    (void)side; /* a gemm works in blocks of fixed size, whatever its sides */
     return rows + (chunk + scores > left ? chunk + scores : left);
 }

@@ -70,7 +70,6 @@ struct iso_loop_pass {
     struct iso_packed forward[ISO_LOOP_PARAMS]; /* matrices packed for x Wᵀ: K = in, N = out */
     struct iso_packed reverse[ISO_LOOP_PARAMS]; /* and for dy W: K = out, N = in */
     float *saved;         /* saved_floats of it, from start to the end of the backward */
-    float *scratch;       /* [rows, d], free for use inside one step */
     void *packed_scratch; /* pack_bytes(rows, widest matrix side) for activations */
 };
 

@@ -61,7 +61,6 @@ static void take_loop(struct bump *b, struct iso_pass *p, size_t rows)
     }
     if (arch->loop->saved_floats)
         p->loop.saved = take(b, arch->loop->saved_floats(&p->loop.shape, rows));
-    p->loop.scratch = take(b, rows * d);
     if (p->size.window == 0)
         return;
     p->dS = take(b, state);
@@ -101,11 +100,7 @@ static void take_all(struct bump *b, struct iso_pass *p)
 
 static size_t ws_bytes(const struct iso_pass *p)
 {
-    const struct iso_arch *a = &p->m->arch;
-    size_t side = 4 * (size_t)a->d_model, rows = p->size.n * p->size.T;
-    if (side < (size_t)a->vocab_padded)
-        side = (size_t)a->vocab_padded;
-    return iso_kern_ws_bytes(p->size.T, (size_t)a->head, side > rows ? side : rows);
+    return iso_kern_ws_bytes(p->size.T, (size_t)p->m->arch.head);
 }
 
 static void link_loop(struct iso_pass *p)
@@ -148,8 +143,7 @@ struct iso_pass *iso_pass_new(const struct iso_model *m, struct iso_pass_size si
     p->memory = b.base = iso_alloc_aligned(b.used, sizeof(float));
     b.used = 0;
     take_all(&b, p);
-    p->ws.size = ws_bytes(p);
-    p->ws.bytes = iso_alloc_aligned(p->ws.size, 1);
+    p->ws.bytes = iso_alloc_aligned(ws_bytes(p), 1);
     link_loop(p);
     return p;
 }

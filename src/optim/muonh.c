@@ -46,8 +46,7 @@ void iso_polar_init(struct iso_polar *p, const struct iso_kern *kern, size_t flo
     p->e = iso_alloc_aligned(side * side, sizeof(float));
     size_t tall = kern->pack_bytes(longest, side), wide = kern->pack_bytes(side, longest);
     p->packed = iso_alloc_aligned(tall > wide ? tall : wide, 1);
-    p->ws.size = iso_kern_ws_bytes(1, 2, longest);
-    p->ws.bytes = iso_alloc_aligned(p->ws.size, 1);
+    p->ws.bytes = iso_alloc_aligned(iso_kern_ws_bytes(1, 2), 1);
 }
 
 void iso_polar_release(struct iso_polar *p)

@@ -92,7 +92,7 @@ size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, 
     size_t moments = (2 * p->floats - p->matrix_floats) * sizeof(float);
     size_t tall = kern->pack_bytes(l.longest, l.side), wide = kern->pack_bytes(l.side, l.longest);
     size_t scratch = (2 * l.floats + 4 * l.side * l.side) * sizeof(float) +
-                     (tall > wide ? tall : wide) + iso_kern_ws_bytes(1, 2, l.longest);
+                     (tall > wide ? tall : wide) + iso_kern_ws_bytes(1, 2);
     return moments + (size_t)workers * scratch;
 }
 

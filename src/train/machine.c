@@ -86,10 +86,9 @@ static void measure(void *ctx, int worker)
     static const double enough = 0.05; /* seconds */
     struct peak *p = ctx;
     struct iso_packed b = {iso_alloc_aligned(p->kern->pack_bytes(SIDE, SIDE), 1), SIDE, SIDE};
-    struct iso_ws ws = {.size = iso_kern_ws_bytes(1, 2, SIDE)};
+    struct iso_ws ws = {.bytes = iso_alloc_aligned(iso_kern_ws_bytes(1, 2), 1)};
     float *a = iso_alloc_aligned(SIDE * SIDE, sizeof(float));
     float *c = iso_alloc_aligned(SIDE * SIDE, sizeof(float));
-    ws.bytes = iso_alloc_aligned(ws.size, 1);
     p->kern->pack(&b, a, SIDE, false);
     double start = iso_time_now(), seconds = 0;
     while (seconds < enough) {

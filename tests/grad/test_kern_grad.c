@@ -32,7 +32,7 @@ struct grad_case {
 };
 
 static unsigned char scratch[1 << 20] __attribute__((aligned(64)));
-static struct iso_ws ws = {scratch, sizeof scratch, 0};
+static struct iso_ws ws = {scratch, 0};
 static const int32_t token[ROWS] = {3, 0, 3, 1, 2};
 static const int32_t target[ROWS] = {3, 8, -1, 0, 3};
 

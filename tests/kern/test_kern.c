@@ -144,7 +144,7 @@ static void test_time(void **state)
     if (!getenv("ISO_KERN_NS"))
         return;
     struct timing t = {0};
-    t.ws.bytes = iso_alloc_aligned(iso_kern_ws_bytes(ROWS, HEAD, WIDTH), 1);
+    t.ws.bytes = iso_alloc_aligned(iso_kern_ws_bytes(ROWS, HEAD), 1);
     t.weight = (struct iso_packed){iso_alloc_aligned(1 << 20, 1), WIDTH, WIDTH};
     t.rows = (struct iso_packed){iso_alloc_aligned(1 << 20, 1), ROWS, WIDTH};
     float **all[] = {&t.x, &t.y, &t.z, &t.g, &t.small, &t.logits};
