@@ -49,7 +49,7 @@ enum iso_status iso_metrics_open(struct iso_metrics *m, const char *dir, int64_t
     }
     iso_str_release(&text);
     if (st == ISO_OK && tensorboard)
-        st = iso_tfevents_open(&m->events, dir, err);
+        st = iso_tfevents_open(&m->events, dir, step, err);
     if (st != ISO_OK)
         iso_metrics_close(m);
     return st;

@@ -16,8 +16,11 @@ struct iso_tfevents {
     char *path;
 };
 
-/* Field numbers of Event, Summary and Summary.Value, and protobuf's wire types. */
-enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5, VALUE = 1, TAG = 1, SIMPLE = 2 };
+/* Field numbers of Event, of its Summary and Summary.Value, of its SessionLog; protobuf's wire
+ * types. */
+enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5, SESSION = 7 };
+enum { VALUE = 1, TAG = 1, SIMPLE = 2 };
+enum { STATUS = 1, STATUS_START = 1 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
 uint32_t iso_crc32c(const void *bytes, size_t len)
@@ -87,7 +90,23 @@ static void write_record(struct iso_tfevents *e, const struct iso_str *event)
     iso_str_release(&record);
 }
 
-enum iso_status iso_tfevents_open(struct iso_tfevents **out, const char *dir, struct iso_err *err)
+/* Makes TensorBoard forget what a start that was killed wrote of `step` and later ones. */
+static void put_session_start(struct iso_tfevents *e, int64_t step)
+{
+    struct iso_str event = {0}, session = {0};
+    put_key(&session, STATUS, VARINT);
+    put_varint(&session, STATUS_START);
+    put_time(&event);
+    put_key(&event, STEP, VARINT);
+    put_varint(&event, (uint64_t)step);
+    put_bytes(&event, SESSION, session.text, session.len);
+    write_record(e, &event);
+    iso_str_release(&event);
+    iso_str_release(&session);
+}
+
+enum iso_status iso_tfevents_open(struct iso_tfevents **out, const char *dir, int64_t done,
+                                  struct iso_err *err)
 {
     struct iso_tfevents *e = ISO_NEW(struct iso_tfevents);
     struct iso_str path = {0}, event = {0};
@@ -102,6 +121,7 @@ enum iso_status iso_tfevents_open(struct iso_tfevents **out, const char *dir, st
     put_bytes(&event, FILE_VERSION, "brain.Event:2", strlen("brain.Event:2"));
     write_record(e, &event);
     iso_str_release(&event);
+    put_session_start(e, done + 1);
     return iso_tfevents_flush(e, err);
 }
 

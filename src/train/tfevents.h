@@ -11,8 +11,9 @@
 
 struct iso_tfevents;
 
-/* A new event file in `dir`; each start of a run has its own. */
-enum iso_status iso_tfevents_open(struct iso_tfevents **e, const char *dir, struct iso_err *err);
+/* A new event file in `dir` for a run of which `done` steps are done; each start has its own. */
+enum iso_status iso_tfevents_open(struct iso_tfevents **e, const char *dir, int64_t done,
+                                  struct iso_err *err);
 void iso_tfevents_put(struct iso_tfevents *e, int64_t step, const char *tag, double value);
 /* Writes out what was put and reports any failure since the last flush. */
 enum iso_status iso_tfevents_flush(struct iso_tfevents *e, struct iso_err *err);
