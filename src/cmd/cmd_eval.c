@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/progress.h"
 #include "base/settings.h"
 #include "eval/eval.h"
 #include "eval/scores.h"
@@ -120,9 +121,13 @@ static enum iso_status run_task(struct iso_eval_job *j, struct iso_eval_subject 
         st = iso_eval_task(s->items[i], e, task, j->err);
     if (st == ISO_OK && !found && j->out)
         st = iso_scores_write(record_path(j, s, i), &key, task, s->items[i], j->err);
-    if (st == ISO_OK)
-        s->score[i] = iso_task_score(s->items[i], task->n, task->spec->baseline);
-    return st;
+    if (st != ISO_OK)
+        return st;
+    s->score[i] = iso_task_score(s->items[i], task->n, task->spec->baseline);
+    if (s->score[i].not_finite)
+        iso_log_warn("%s: %s: the loss of %zu of %zu items is not finite", s->label, key.task,
+                     s->score[i].not_finite, task->n);
+    return ISO_OK;
 }
 
 static const char *base_name(const char *path)

@@ -86,7 +86,7 @@ static struct iso_item_score score_item(const struct chunk *c, size_t i)
     const struct iso_item *item = &c->task->item[c->first + i];
     struct iso_item_score score = {0};
     double best = INFINITY;
-    size_t best_option = 0;
+    size_t best_option = SIZE_MAX; /* none: a mean that is NaN is below nothing */
     for (size_t k = 0; k < prompts->n; k++) {
         const struct iso_prompt *p = &prompts->prompt[k];
         bool all_hit;
@@ -98,9 +98,9 @@ static struct iso_item_score score_item(const struct chunk *c, size_t i)
         }
         score.cut |= p->cut;
         if (k == item->gold) {
-            score.nats = nats;
+            score.nats = isfinite(nats) ? nats : NAN;
             score.tokens = p->end - p->first;
-            score.right = all_hit;
+            score.right = all_hit && isfinite(nats);
         }
     }
     if (prompts->n > 1)
@@ -178,6 +178,7 @@ struct iso_task_score iso_task_score(const struct iso_item_score *items, size_t 
         nats += items[i].nats;
         s.tokens += items[i].tokens;
         s.cut += items[i].cut;
+        s.not_finite += isnan(items[i].nats) ? 1 : 0;
         right += items[i].right;
     }
     s.loss = nats / (double)s.tokens;

@@ -14,13 +14,14 @@
 #include "model/score.h"
 
 struct iso_item_score {
-    double nats;
+    double nats; /* NaN when not finite; then the item is not right */
     size_t tokens;
     bool right, cut;
 };
 
 struct iso_task_score {
     size_t n, tokens, cut; /* items, scored tokens, items whose left end was cut */
+    size_t not_finite;     /* items */
     double loss, loss_se;
     double accuracy, accuracy_se;
     double centred; /* (accuracy - baseline) / (1 - baseline); NaN without a baseline */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,20 +61,27 @@ static bool get_bool(const struct iso_json *v, const char *key)
     return m && m->kind == ISO_JSON_BOOL && m->boolean;
 }
 
+/* null is how JSON has what is not finite; -1 stands for no nats at all. */
+static double get_nats(const struct iso_json *v)
+{
+    const struct iso_json *m = iso_json_get(v, "nats");
+    return m && m->kind == ISO_JSON_NULL ? NAN : iso_json_number(v, "nats", -1);
+}
+
 static bool read_item(struct iso_item_score *item, struct iso_arena *arena, const char *line,
                       size_t len)
 {
     const struct iso_json *v;
     if (iso_json_parse(&v, arena, line, len, "", NULL) != ISO_OK)
         return false;
-    double tokens = iso_json_number(v, "tokens", 0), nats = iso_json_number(v, "nats", -1);
+    double tokens = iso_json_number(v, "tokens", 0);
     *item = (struct iso_item_score){
-        .nats = nats,
+        .nats = get_nats(v),
         .tokens = tokens >= 1 && tokens < 1e9 ? (size_t)tokens : 0,
         .right = get_bool(v, "right"),
         .cut = get_bool(v, "cut"),
     };
-    return item->tokens > 0 && nats >= 0;
+    return item->tokens > 0 && (isnan(item->nats) ? !item->right : item->nats >= 0);
 }
 
 static bool read_items(struct iso_item_score *items, const char *text, const char *end, size_t n)

@@ -317,6 +317,41 @@ static void test_common_beginnings(void **state)
     iso_model_free(m);
 }
 
+/* A model whose losses are not numbers is right nowhere, whichever option stands first. */
+static void test_not_finite(void **state)
+{
+    (void)state;
+    const char *dir = "tests/golden/data/eval";
+    struct iso_err err = {""};
+    struct iso_arena arena = {0};
+    struct iso_suite suite;
+    struct iso_model *m;
+    struct iso_tokenizer tokenizer;
+    assert_int_equal(iso_model_open(&m, "tests/golden/data/eval/model.safetensors", &err), ISO_OK);
+    for (size_t i = 0; i < m->params.floats; i++)
+        m->w[i] = NAN;
+    iso_model_pack(m);
+    assert_int_equal(iso_tokenizer_open(&tokenizer, "bytes", &err), ISO_OK);
+    assert_int_equal(iso_suite_read(&suite, &arena, "tests/golden/data/eval/suite.yaml", &err),
+                     ISO_OK);
+    struct iso_evaluator e = {.tokenizer = &tokenizer, .longest = 1000, .threads = 1};
+    e.scorer = iso_scorer_new(m, e.longest, 2, 1);
+    for (size_t i = 0; i < suite.n; i++) {
+        struct iso_item_score items[32];
+        struct iso_task task;
+        assert_int_equal(iso_task_read(&task, &suite.task[i], dir, 32, &err), ISO_OK);
+        assert_int_equal(iso_eval_task(items, &e, &task, &err), ISO_OK);
+        struct iso_task_score s = iso_task_score(items, task.n, NAN);
+        assert_true(isnan(s.loss) && s.accuracy == 0);
+        assert_int_equal(s.not_finite, task.n);
+        iso_task_release(&task);
+    }
+    iso_scorer_free(e.scorer);
+    iso_tokenizer_close(&tokenizer);
+    iso_arena_release(&arena);
+    iso_model_free(m);
+}
+
 static void test_record(void **state)
 {
     (void)state;
@@ -333,6 +368,14 @@ static void test_record(void **state)
     assert_int_equal(iso_scores_write(path, &key, &s.task, &one, &err), ISO_OK);
     assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
     assert_true(found && back.nats == 1.25 && back.tokens == 3 && back.right && !back.cut);
+    const struct iso_item_score none = {NAN, 3, false, true}, wrong = {NAN, 3, true, false};
+    assert_int_equal(iso_scores_write(path, &key, &s.task, &none, &err), ISO_OK);
+    assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
+    assert_true(found && isnan(back.nats) && back.tokens == 3 && !back.right && back.cut);
+    assert_int_equal(iso_scores_write(path, &key, &s.task, &wrong, &err), ISO_OK);
+    assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
+    assert_false(found); /* right without a loss: no score to take */
+    assert_int_equal(iso_scores_write(path, &key, &s.task, &one, &err), ISO_OK);
     key.recur = 5; /* other scores than those asked for */
     assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
     assert_false(found);
@@ -355,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_choice_prompts), cmocka_unit_test(test_schema_prompts),
         cmocka_unit_test(test_broken_rows),    cmocka_unit_test(test_scores),
         cmocka_unit_test(test_record),         cmocka_unit_test(test_common_beginnings),
+        cmocka_unit_test(test_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
