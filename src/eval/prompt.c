@@ -108,7 +108,7 @@ static void mark_after_prefix(struct iso_prompt *p, size_t n)
     }
 found:
     for (size_t k = 0; k < n; k++)
-        p[k].first = common ? common : 1;
+        p[k].first = common;
 }
 
 /* Schemas end in a common suffix; at least one token stays in front of it. */
@@ -124,6 +124,19 @@ static void mark_suffix(struct iso_prompt *p, size_t n)
 found:
     for (size_t k = 0; k < n; k++)
         p[k].first = p[k].n - (common ? common : 1);
+}
+
+/* The loss of a token is asked after those before it: there must be one.  A tokenizer without BOS
+ * puts none there, and may make one token of a whole prompt. */
+static enum iso_status check_front(const struct iso_prompt *p, const struct iso_task *task,
+                                   const struct iso_item *item, struct iso_err *err)
+{
+    if (p->first >= 1 && p->first < p->end)
+        return ISO_OK;
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s:%d: no token stands in front of the scored ones; give the item a text "
+                    "before its answer, the task num_fewshot, or use a tokenizer with BOS",
+                    task->path, item->line);
 }
 
 static void cut_left(struct iso_prompt *p, size_t longest)
@@ -185,6 +198,8 @@ enum iso_status iso_prompts_make(struct iso_prompt *prompts, size_t *n, const st
         mark_after_prefix(prompts, *n);
     if (st == ISO_OK && task->spec->type == ISO_TASK_SCHEMA)
         mark_suffix(prompts, *n);
+    for (size_t k = 0; st == ISO_OK && k < *n; k++)
+        st = check_front(&prompts[k], task, m.item, err);
     for (size_t k = 0; st == ISO_OK && k < *n; k++)
         cut_left(&prompts[k], longest);
     iso_str_release(&m.text);

@@ -177,6 +177,35 @@ static void test_schema_prompts(void **state)
     tear_down(&s);
 }
 
+/* Without BOS an item may have nothing in front of the tokens whose loss is asked. */
+static void test_nothing_in_front(void **state)
+{
+    (void)state;
+    static const struct {
+        enum iso_task_type type;
+        const char *delimiter, *row;
+    } cases[] = {
+        {ISO_TASK_LM, " ", "{\"context\": \"\", \"continuation\": \"two\"}\n"},
+        {ISO_TASK_CHOICE, "", "{\"query\": \"\", \"choices\": [\"a\", \"a\"], \"gold\": 0}\n"},
+        {ISO_TASK_CHOICE, "", "{\"query\": \"\", \"choices\": [\"one\", \"two\"], \"gold\": 0}\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct iso_task_spec spec = {"t", "t.jsonl",          "a", cases[i].type,
+                                           0,   cases[i].delimiter, NAN};
+        struct sample s;
+        struct iso_prompt p[2];
+        struct iso_err err = {""};
+        size_t n;
+        set_up(&s, &spec, cases[i].row);
+        s.tokenizer.bos = -1;
+        assert_int_equal(iso_prompts_make(p, &n, &s.task, 0, &s.encoder, 1000, &err),
+                         ISO_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "t.jsonl:1: no token stands in front of the scored ones"));
+        iso_prompts_release(p, n);
+        tear_down(&s);
+    }
+}
+
 static void test_broken_rows(void **state)
 {
     (void)state;
@@ -398,7 +427,7 @@ int main(void)
         cmocka_unit_test(test_choice_prompts), cmocka_unit_test(test_schema_prompts),
         cmocka_unit_test(test_broken_rows),    cmocka_unit_test(test_scores),
         cmocka_unit_test(test_record),         cmocka_unit_test(test_common_beginnings),
-        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_not_finite),     cmocka_unit_test(test_nothing_in_front),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
