@@ -130,24 +130,41 @@ static enum iso_status run_task(struct iso_eval_job *j, struct iso_eval_subject 
     return ISO_OK;
 }
 
-static const char *base_name(const char *path)
+/* The name of a file or a run's directory; of model.safetensors, as every run has one, that of its
+ * directory.  The full path has it also where `path` is a dot or ends in a slash. */
+static const char *base_name(struct iso_eval_job *j, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
+    char *full = realpath(path, NULL);
+    char *name = iso_arena_strdup(&j->arena, full ? full : path);
+    free(full);
+    char *slash = strrchr(name, '/');
+    if (slash && slash > name && iso_str_eq(slash + 1, "model.safetensors")) {
+        *slash = '\0';
+        slash = strrchr(name, '/');
+    }
+    return slash ? slash + 1 : name;
 }
 
-/* A checkpoint's name in tables and of its records: that of its file, or the whole path where
- * several files have the same name. */
+/* The path as one name, which does not begin with a dot: that would hide it, or lead up. */
+static const char *flat_path(struct iso_eval_job *j, const char *path)
+{
+    char *name = iso_arena_strdup(&j->arena, path);
+    for (char *p = name; *p; p++)
+        if (*p == '/' || (*p == '.' && p == name))
+            *p = '_';
+    return name;
+}
+
+/* A checkpoint's name in tables and of its records: its own, or the whole path where several have
+ * the same, which runs of a study have not. */
 static const char *name_checkpoint(struct iso_eval_job *j, size_t c)
 {
-    const char *name = base_name(j->checkpoint[c]);
+    if (j->run)
+        return j->run[c]->id;
+    const char *name = base_name(j, j->checkpoint[c]);
     for (size_t i = 0; i < j->n_checkpoint; i++)
-        if (i != c && iso_str_eq(base_name(j->checkpoint[i]), name)) {
-            char *path = iso_arena_strdup(&j->arena, j->checkpoint[c]);
-            for (char *p = path; *p; p++)
-                *p = *p == '/' ? '_' : *p;
-            return path;
-        }
+        if (i != c && iso_str_eq(base_name(j, j->checkpoint[i]), name))
+            return flat_path(j, j->checkpoint[c]);
     return name;
 }
 

@@ -56,6 +56,12 @@ static const struct iso_key grouped_keys[] = {
     {0},
 };
 
+/* Records are kept in files of the tasks' names. */
+static bool is_file_name(const char *name)
+{
+    return *name && !strchr(name, '/') && !iso_str_eq(name, ".") && !iso_str_eq(name, "..");
+}
+
 static enum iso_status read_entry(struct iso_settings *s, struct iso_task_spec *spec,
                                   const struct iso_yaml *node, const struct iso_key *keys,
                                   const struct iso_yaml *groups)
@@ -64,6 +70,9 @@ static enum iso_status read_entry(struct iso_settings *s, struct iso_task_spec *
     enum iso_status st = iso_settings_read(s, &e, keys, node);
     if (st != ISO_OK)
         return st;
+    if (!is_file_name(e.label))
+        return iso_settings_fail(s, node, keys[0].name, "\"%s\" is no name of a file; leave out /",
+                                 e.label);
     *spec = (struct iso_task_spec){.name = e.label,
                                    .file = e.uri,
                                    .axis = e.group,

@@ -52,6 +52,23 @@ for x, y in zip(a, b):
     assert abs(x["loss"] - y["loss"]) < 1e-5, (x, y)
 PY
 
+# Records stay below --out, and those of several runs apart, however a checkpoint is written.
+printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: language_modeling}]\n' > "$tmp/one.yaml"
+mkdir -p "$tmp/runs/x" "$tmp/runs/y" "$tmp/runs/z" "$tmp/other/x"
+for d in runs/x runs/y runs/z other/x; do cp "$tmp/m.safetensors" "$tmp/$d/model.safetensors"; done
+record() { # DIR ARGUMENTS...
+    (cd "$tmp/runs/$1" && shift && "$iso" eval --suite "$tmp/one.yaml" --data "$tmp/probes" \
+        --max-per-task 2 "$@") >/dev/null || fail "eval $*"
+}
+record . --out "$tmp/kept" -c ../runs/x/
+record y --out "$tmp/kept" -c ../y/model.safetensors
+record z --out "$tmp/kept" -c .
+[ "$(cd "$tmp/kept" && find . -type f | sort | xargs)" = "./x/a.jsonl ./y/a.jsonl ./z/a.jsonl" ] ||
+    fail "records: $(find "$tmp/kept" "$tmp/runs")"
+record x --out "$tmp/twins" -c . -c ../../other/x
+[ -s "$tmp/twins/_/a.jsonl" ] && [ -s "$tmp/twins/_._.._other_x/a.jsonl" ] ||
+    fail "records of one name: $(find "$tmp/twins")"
+
 # What is wrong is said.
 expect() { # MESSAGE ARGUMENTS...
     local want=$1
@@ -65,6 +82,12 @@ expect "expected numbers from 1" -c "$tmp/m.safetensors" --suite suites/probes.y
     --data "$tmp/probes" -r 1,x --max-per-task 6
 printf 'tasks: [{name: a, file: b}]\ngroups: {x: X}\n' > "$tmp/bad.yaml"
 expect "key group is missing" -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
+for name in ../../b b/c . ..; do
+    printf 'groups: {x: X}\ntasks:\n  - {name: %s, file: depth_d0.jsonl, group: x, task_type: schema}\n' \
+        "$name" > "$tmp/bad.yaml"
+    expect "bad.yaml:3: name: \"$name\" is no name of a file" -c "$tmp/m.safetensors" \
+        --suite "$tmp/bad.yaml" --data "$tmp/probes"
+done
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: guess}]\n' > "$tmp/bad.yaml"
 expect 'unknown value "guess"' -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: language_modeling, num_fewshot: [2]}]\n' > "$tmp/core.yaml"

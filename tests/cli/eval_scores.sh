@@ -13,7 +13,7 @@ out, golden = sys.argv[1:]
 rows = [line.split() for line in open(golden) if line[0] != "#"]
 got = {}
 for task in {row[0] for row in rows}:
-    for r, name in (("2", "model.safetensors"), ("3", "model.safetensors@r3")):
+    for r, name in (("2", "eval"), ("3", "eval@r3")):
         for line in open(f"{out}/{name}/{task}.jsonl").readlines()[1:]:
             item = json.loads(line)
             got[task, r, item["line"]] = item
