@@ -6,7 +6,6 @@
 #include "data/format.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct jsonl {
     struct iso_file_reader base;
@@ -88,10 +87,7 @@ static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc
         enum iso_status st = iso_lines_next(&j->lines, &line, &len, end, err);
         if (st != ISO_OK || *end)
             return st;
-        size_t space = 0;
-        while (space < len && strchr(" \t\r", line[space]) && line[space])
-            space++;
-        if (space == len)
+        if (iso_line_is_blank(line, len))
             continue;
         iso_arena_release(&j->arena);
         st = parse_line(j, doc, line, len, err);

@@ -57,14 +57,6 @@ static void close_text(struct iso_file_reader *f)
     free(t);
 }
 
-static bool blank(const char *line, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
-            return false;
-    return true;
-}
-
 static void hand_out(struct text *t, struct iso_doc *doc)
 {
     doc->text = t->doc.text;
@@ -116,7 +108,7 @@ static enum iso_status next_between_blanks(struct text *t, struct iso_doc *doc, 
             t->skipping = true; /* the line's document is incomplete */
             return st;
         }
-        if (*end || blank(line, len)) {
+        if (*end || iso_line_is_blank(line, len)) {
             t->skipping = false;
             if (t->doc.len == 0 && *end)
                 return ISO_OK;

@@ -331,3 +331,11 @@ void iso_lines_release(struct iso_lines *l)
     free(l->buf);
     *l = (struct iso_lines){0};
 }
+
+bool iso_line_is_blank(const char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
+            return false;
+    return true;
+}

@@ -55,5 +55,7 @@ void iso_lines_init(struct iso_lines *l, struct iso_stream *stream, const char *
 enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *len, bool *end,
                                struct iso_err *err);
 void iso_lines_release(struct iso_lines *l);
+/* Whether a line holds nothing but spaces, tabs and carriage returns. */
+bool iso_line_is_blank(const char *line, size_t len);
 
 #endif

@@ -108,7 +108,7 @@ static enum iso_status read_rows(struct iso_task *task, struct iso_lines *lines,
         enum iso_status st = iso_lines_next(lines, &line, &len, &end, err);
         if (st != ISO_OK || end)
             return st;
-        if (len == 0 || strspn(line, " \t\r") == len)
+        if (iso_line_is_blank(line, len))
             continue;
         task->hash = iso_xxh64(line, len, task->hash); /* each row seeds the next */
         struct row row = {.arena = &task->arena, .err = err};
@@ -121,6 +121,22 @@ static enum iso_status read_rows(struct iso_task *task, struct iso_lines *lines,
         if ((st = read_item(&row, item, task->spec->type)) != ISO_OK)
             return st;
     }
+}
+
+static enum iso_status read_stream(struct iso_task *task, struct iso_stream *stream,
+                                   struct iso_item **items, size_t *n, struct iso_err *err)
+{
+    const unsigned char *head;
+    size_t n_head;
+    enum iso_status st = iso_stream_peek(stream, &head, &n_head, err);
+    if (st != ISO_OK)
+        return st;
+    iso_stream_skip_mark(stream);
+    struct iso_lines lines;
+    iso_lines_init(&lines, stream, task->path, LONGEST_ROW);
+    st = read_rows(task, &lines, items, n, err);
+    iso_lines_release(&lines);
+    return st;
 }
 
 /* Python's shuffle of the rows, then the first `max` of them. */
@@ -166,10 +182,7 @@ enum iso_status iso_task_read(struct iso_task *task, const struct iso_task_spec 
     if (st == ISO_OK)
         st = iso_stream_open(&stream, task->path, err);
     if (st == ISO_OK) {
-        struct iso_lines lines;
-        iso_lines_init(&lines, stream, task->path, LONGEST_ROW);
-        st = read_rows(task, &lines, &items, &n, err);
-        iso_lines_release(&lines);
+        st = read_stream(task, stream, &items, &n, err);
         iso_stream_close(stream);
     }
     if (st == ISO_OK && n <= (size_t)spec->shots)

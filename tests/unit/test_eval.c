@@ -133,6 +133,20 @@ static void test_lm_prompt(void **state)
     tear_down(&s);
 }
 
+/* A byte order mark, blank lines, and a last line of blanks without an end, behind which the
+ * reader's buffer still has the blanks of the first. */
+static void test_blank_lines(void **state)
+{
+    (void)state;
+    const struct iso_task_spec spec = {"t", "t.jsonl", "a", ISO_TASK_LM, 0, " ", NAN};
+    struct sample s;
+    set_up(&s, &spec,
+           "\xEF\xBB\xBF        {\"context\": \"a\", \"continuation\": \"b\"}\n \t\r\n\n"
+           "{\"context\": \"c\", \"continuation\": \"d\"}\r\n  ");
+    assert_int_equal(s.task.n, 2);
+    tear_down(&s);
+}
+
 static void test_choice_prompts(void **state)
 {
     (void)state;
@@ -428,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_broken_rows),    cmocka_unit_test(test_scores),
         cmocka_unit_test(test_record),         cmocka_unit_test(test_common_beginnings),
         cmocka_unit_test(test_not_finite),     cmocka_unit_test(test_nothing_in_front),
+        cmocka_unit_test(test_blank_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
