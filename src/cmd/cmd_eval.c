@@ -294,7 +294,8 @@ const struct iso_cmd iso_cmd_eval = {
         "them.\n\n"
         "With STUDY every finished run is scored at its trained depth (and at those of --recur\n"
         "that it can be run at). Items go to STUDY/eval/, the table to STUDY/eval.csv, which\n"
-        "report shows; started again, only what is missing is scored.",
+        "report shows; started again, only what is missing is scored. The table keeps the rows\n"
+        "of other suites, depths and runs that were scored before.",
     .group = "Evaluate",
     .max_operands = 1,
     .opts = options,

@@ -43,8 +43,9 @@ struct iso_eval_job {
 
 /* Takes the finished runs of j->study for its checkpoints. */
 enum iso_status iso_eval_study_list(struct iso_eval_job *j);
-/* Writes STUDY/eval.csv: one row for each run, depth and task. */
-enum iso_status iso_eval_study_write(const struct iso_eval_job *j);
+/* Writes STUDY/eval.csv: one row for each run, depth and task, this call's and those of earlier
+ * ones that it does not replace. */
+enum iso_status iso_eval_study_write(struct iso_eval_job *j);
 
 /* The first task of its axis, for loops over axes. */
 bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t task);

@@ -2,7 +2,7 @@
  *
  * The store of a study is written by its scheduler alone, which may be at work; so the results of
  * an evaluation stand beside it: every item's score in STUDY/eval/RUN/TASK.jsonl, the table of all
- * tasks in STUDY/eval.csv. */
+ * tasks in STUDY/eval.csv.  The table grows with every suite and depth that is scored. */
 #include "cmd/eval_job.h"
 
 #include "base/csv.h"
@@ -13,6 +13,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+static const char columns[] = "run,budget,r,d_model,tokens,val_loss,recur,axis,task,items,scored,"
+                              "cut,loss,loss_se,accuracy,accuracy_se,baseline\n";
 
 /* A finished run without weights: reused from a table, or its model was deleted. */
 static bool has_weights(struct iso_eval_job *j, const char *dir)
@@ -90,17 +93,80 @@ static void put_row(struct iso_str *out, const struct iso_eval_subject *s,
     iso_str_putc(out, '\n');
 }
 
-enum iso_status iso_eval_study_write(const struct iso_eval_job *j)
+static void put_fields(struct iso_str *out, const char *const *field, size_t n)
 {
-    struct iso_str text = {0}, path = {0};
-    iso_str_puts(&text, "run,budget,r,d_model,tokens,val_loss,recur,axis,task,items,scored,cut,"
-                        "loss,loss_se,accuracy,accuracy_se,baseline\n");
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            iso_str_putc(out, ',');
+        iso_csv_put(out, field[i]);
+    }
+    iso_str_putc(out, '\n');
+}
+
+static bool has_columns(const struct iso_csv *csv)
+{
+    struct iso_str names = {0};
+    put_fields(&names, csv->name, csv->n_col);
+    bool same = iso_str_eq(names.text, columns);
+    iso_str_release(&names);
+    return same;
+}
+
+/* Whether this call has scored the run at the depth on the task. */
+static bool is_scored(const struct iso_eval_job *j, const char *run, double recur, const char *task)
+{
+    for (size_t k = 0; k < j->n; k++) {
+        const struct iso_eval_subject *s = &j->subject[k];
+        for (size_t i = 0; s->recur == recur && iso_str_eq(s->run->id, run) && i < j->suite.n; i++)
+            if (iso_str_eq(j->suite.task[i].name, task))
+                return true;
+    }
+    return false;
+}
+
+static void put_old_rows(struct iso_str *out, const struct iso_eval_job *j,
+                         const struct iso_csv *csv)
+{
+    int run = iso_csv_column(csv, "run"), recur = iso_csv_column(csv, "recur"),
+        task = iso_csv_column(csv, "task");
+    for (size_t i = 0; i < csv->n_row; i++) {
+        const char **field = csv->row[i].field;
+        double depth = NAN;
+        if (iso_parse_double(field[recur], &depth) && !is_scored(j, field[run], depth, field[task]))
+            put_fields(out, field, csv->n_col);
+    }
+}
+
+/* The rows of earlier calls, with other runs, depths or tasks than those of this one. */
+static enum iso_status keep_old_rows(struct iso_str *out, struct iso_eval_job *j, const char *path)
+{
+    struct iso_str text = {0};
+    struct iso_csv csv;
+    if (!iso_file_exists(path))
+        return ISO_OK;
+    enum iso_status st = iso_file_read(&text, path, j->err);
+    if (st == ISO_OK)
+        st = iso_csv_parse(&csv, &j->arena, iso_str_text(&text), text.len, path, j->err);
+    if (st == ISO_OK && !has_columns(&csv))
+        st = iso_fail(j->err, ISO_BAD_INPUT,
+                      "%s: not a table of this program's evaluations; move it away", path);
+    if (st == ISO_OK)
+        put_old_rows(out, j, &csv);
+    iso_str_release(&text);
+    return st;
+}
+
+enum iso_status iso_eval_study_write(struct iso_eval_job *j)
+{
+    struct iso_str text = {0};
+    const char *path = iso_arena_printf(&j->arena, "%s/eval.csv", j->study);
+    iso_str_puts(&text, columns);
+    enum iso_status st = keep_old_rows(&text, j, path);
     for (size_t k = 0; k < j->n; k++)
         for (size_t i = 0; i < j->suite.n; i++)
             put_row(&text, &j->subject[k], &j->suite.task[i], &j->subject[k].score[i]);
-    iso_str_printf(&path, "%s/eval.csv", j->study);
-    enum iso_status st = iso_file_write(path.text, text.text, text.len, j->err);
-    iso_str_release(&path);
+    if (st == ISO_OK)
+        st = iso_file_write(path, text.text, text.len, j->err);
     iso_str_release(&text);
     return st;
 }

@@ -85,9 +85,9 @@ static void add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t 
     size_t n = 0;
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
-        if (m->r != r || m->recur != r || !isfinite(m->val_loss))
-            continue;
         y[n] = iso_evals_loss(e, m, axis);
+        if (m->r != r || m->recur != r || !isfinite(m->val_loss) || !isfinite(y[n]))
+            continue;
         x[3 * n++ + 1] = m->val_loss;
         mean += m->val_loss;
         lo = fmin(lo, m->val_loss);

@@ -61,21 +61,25 @@ static int by_depth(const void *a, const void *b)
     return (x->recur > y->recur) - (x->recur < y->recur);
 }
 
-/* The law of test-time depth of one run, for every axis. */
+/* The law of test-time depth of one run, for every axis that was scored at several depths. */
 static void put_run(struct iso_table *t, const struct iso_evals *e,
                     const struct iso_evals_model **depth, size_t n)
 {
     double *T = ISO_NEW_N(double, n), *L = ISO_NEW_N(double, n);
     for (size_t a = 0; a < e->n_axis; a++) {
+        size_t scored = 0;
         for (size_t i = 0; i < n; i++) {
-            T[i] = depth[i]->recur;
-            L[i] = iso_evals_loss(e, depth[i], a);
+            T[scored] = depth[i]->recur;
+            L[scored] = iso_evals_loss(e, depth[i], a);
+            scored += isfinite(L[scored]) ? 1 : 0;
         }
-        struct iso_saturation s = iso_saturation_fit(T, L, n, depth[0]->r);
+        if (scored < 2)
+            continue;
+        struct iso_saturation s = iso_saturation_fit(T, L, scored, depth[0]->r);
         iso_table_put(t, depth[0]->run);
         iso_table_put(t, e->axis[a]);
         iso_table_putf(t, "%g", depth[0]->r);
-        iso_table_putf(t, "%zu", n);
+        iso_table_putf(t, "%zu", scored);
         iso_saturation_put(t, &s);
     }
     free(T);

@@ -29,13 +29,31 @@ depths = {(float(x["r"]), float(x["recur"])) for x in rows}
 assert depths == {(1, 1), (2, 2), (2, 1), (2, 4)}, depths
 PY
 
-# A run without weights is left out, and said.
+# Another suite adds its rows; those of the first stay as they are, and are replaced when scored again.
+printf 'groups: {m: More}\ntasks: [{name: more, file: facts.jsonl, group: m, task_type: language_modeling}]\n' \
+    > "$tmp/more.yaml"
+sort "$tmp/study/eval.csv" > "$tmp/before.csv"
+score --suite "$tmp/more.yaml" > /dev/null || fail "another suite"
+[ "$(wc -l < "$tmp/study/eval.csv")" = 29 ] || fail "24 rows and 4: $(cat "$tmp/study/eval.csv")"
+[ "$(grep -c ',More,more,' "$tmp/study/eval.csv")" = 4 ] || fail "rows of the other suite"
+grep -v ',More,more,' "$tmp/study/eval.csv" | sort | cmp -s - "$tmp/before.csv" || fail "lost rows"
+sort "$tmp/study/eval.csv" > "$tmp/before.csv"
+score > /dev/null || fail "the first suite again"
+sort "$tmp/study/eval.csv" | cmp -s - "$tmp/before.csv" || fail "not the same rows"
+cp "$tmp/study/eval.csv" "$tmp/kept.csv"
+echo "mine" > "$tmp/study/eval.csv"
+score > /dev/null 2> "$tmp/err" && fail "another's table was replaced"
+grep -q "eval.csv: .*move it away" "$tmp/err" || fail "not said: $(cat "$tmp/err")"
+mv "$tmp/kept.csv" "$tmp/study/eval.csv"
+
+# A run without weights is left out, and said; what is known of it stays.
 victim=$(find "$tmp/study/runs" -name model.safetensors | head -1)
 rm "$victim"
 rm -rf "$(dirname "$victim")/latest" "$(dirname "$victim")"/step*
-score > /dev/null 2> "$tmp/err" || fail "without one"
+score > "$tmp/text" 2> "$tmp/err" || fail "without one"
 grep -q "1 finished runs of .* have no weights" "$tmp/err" || fail "not said: $(cat "$tmp/err")"
-[ "$(wc -l < "$tmp/study/eval.csv")" = 10 ] || fail "three runs"
+[ "$(wc -l < "$tmp/text")" = 4 ] || fail "three runs: $(cat "$tmp/text")"
+sort "$tmp/study/eval.csv" | cmp -s - "$tmp/before.csv" || fail "lost rows of the run without weights"
 "$iso" eval "$tmp/study" -c x --suite a --data b 2>"$tmp/err" && fail "both"
 grep -q "needed:" "$tmp/err" || fail "usage"
 echo ok

@@ -89,6 +89,13 @@ done
 touch -d 2000-01-01 "$tmp/study/report/report.html"
 sweep > "$tmp/again" || fail "sweep once more"
 [ -z "$(find "$tmp/study/report" -name report.html -newermt 2001-01-01)" ] || fail "made anew for nothing"
+# A suite scored at the trained depth alone has tasks, and no curve over depth.
+printf 'groups: {m: More}\ntasks: [{name: more, file: facts.jsonl, group: m, task_type: language_modeling}]\n' \
+    > "$tmp/more.yaml"
+"$iso" eval "$tmp/study" --suite "$tmp/more.yaml" --data tests/golden/data/eval >/dev/null || fail "more"
+"$iso" -q report "$tmp/study" --starts 20 --resamples 0 --out "$tmp/r" >/dev/null || fail "report"
+grep -q More "$tmp/r/tables/eval-tasks.tex" || fail "the other suite's task is not in the table"
+grep -qi 'nan\|More' "$tmp/r/tables/eval-depth.tex" && fail "$(cat "$tmp/r/tables/eval-depth.tex")"
 echo "spoilt" > "$tmp/study/eval.csv"
 "$iso" report "$tmp/study" --starts 20 --resamples 0 --out "$tmp/r" >/dev/null 2>"$tmp/log" &&
     fail "a broken table was accepted"
