@@ -50,8 +50,16 @@ static enum iso_status read_tasks(struct iso_eval_job *j)
     return st;
 }
 
-/* The depths to run: those of --recur, or the trained one.  The runs of a study are of many kinds:
- * each is run at its trained depth and at those of --recur that it can be run at. */
+static bool has_depth(const struct iso_numbers *list, int depth)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i] == depth)
+            return true;
+    return false;
+}
+
+/* The depths to run, each once: those of --recur, or the trained one.  The runs of a study are of
+ * many kinds: each is run at its trained depth and at those of --recur that it can be run at. */
 static enum iso_status list_depths(struct iso_eval_job *j, struct iso_numbers *out,
                                    const struct iso_arch *arch)
 {
@@ -63,7 +71,10 @@ static enum iso_status list_depths(struct iso_eval_job *j, struct iso_numbers *o
     if (!j->args->recur)
         return ISO_OK;
     char *copy = iso_arena_strdup(&j->arena, j->args->recur), *save;
-    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+    char *w = strtok_r(copy, ",", &save);
+    if (!w)
+        return iso_fail(j->err, ISO_USAGE, "--recur: expected numbers from 1, found none");
+    for (; w; w = strtok_r(NULL, ",", &save)) {
         int64_t r;
         int checked;
         if (!iso_parse_int(w, &r) || r < 1 || out->n == MOST)
@@ -71,7 +82,7 @@ static enum iso_status list_depths(struct iso_eval_job *j, struct iso_numbers *o
         enum iso_status st = iso_depth_check(&checked, arch, r, j->err);
         if (st != ISO_OK && !j->study)
             return st;
-        if (st == ISO_OK && !(j->study && checked == arch->r))
+        if (st == ISO_OK && !has_depth(out, checked))
             depth[out->n++] = (double)checked;
     }
     return ISO_OK;

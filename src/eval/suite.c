@@ -82,6 +82,9 @@ static enum iso_status read_entry(struct iso_settings *s, struct iso_task_spec *
         ISO_BUG("the table of keys let %s through", e.type);
     if (e.shots.n > 1)
         return iso_settings_fail(s, node, "num_fewshot", "one number of examples per task");
+    if (e.shots.n && e.shots.at[0] != floor(e.shots.at[0]))
+        return iso_settings_fail(s, node, "num_fewshot", "expected a whole number, found %g",
+                                 e.shots.at[0]);
     spec->shots = e.shots.n ? (int64_t)e.shots.at[0] : 0;
     if (!groups)
         return ISO_OK;

@@ -80,6 +80,13 @@ expect "needed: --checkpoint F, or a study" --suite suites/probes.yaml
 expect "no such task file" -c "$tmp/m.safetensors" --suite suites/probes.yaml --data "$tmp"
 expect "expected numbers from 1" -c "$tmp/m.safetensors" --suite suites/probes.yaml \
     --data "$tmp/probes" -r 1,x --max-per-task 6
+for recur in ',' ''; do
+    expect "--recur: expected numbers from 1, found none" -c "$tmp/m.safetensors" \
+        --suite suites/probes.yaml --data "$tmp/probes" --recur "$recur"
+done
+printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: schema, num_fewshot: 0.5}]\n' > "$tmp/bad.yaml"
+expect "bad.yaml:1: num_fewshot: expected a whole number, found 0.5" -c "$tmp/m.safetensors" \
+    --suite "$tmp/bad.yaml" --data "$tmp/probes"
 printf 'tasks: [{name: a, file: b}]\ngroups: {x: X}\n' > "$tmp/bad.yaml"
 expect "key group is missing" -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
 for name in ../../b b/c . ..; do
@@ -92,8 +99,8 @@ printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: guess
 expect 'unknown value "guess"' -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: language_modeling, num_fewshot: [2]}]\n' > "$tmp/core.yaml"
 "$iso" eval -c "$tmp/m.safetensors" --suite "$tmp/core.yaml" --data "$tmp/probes" \
-    --max-per-task 4 -r 1,2 > "$tmp/core.txt" || fail "CORE form"
-grep -q '^core .*m.safetensors@r1' "$tmp/core.txt" || fail "--recur"
+    --max-per-task 4 -r 1,2,1,2 > "$tmp/core.txt" || fail "CORE form"
+[ "$(grep -c '^core *a *m.safetensors@r1' "$tmp/core.txt")" = 1 ] || fail "--recur: $(cat "$tmp/core.txt")"
 "$iso" eval -c "$tmp/m.safetensors" --suite "$tmp/core.yaml" --data "$tmp/probes" \
     --max-per-task 4 --latex | grep -q toprule || fail "--latex"
 
