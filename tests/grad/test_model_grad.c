@@ -1,5 +1,5 @@
-/* grad: the whole model's gradient g against finite differences, for every row of the loop
- * table.
+/* grad: the whole model's gradient g against finite differences, for every row of the loop table
+ * and every table of fp32 kernels (a step of the differences is below what bf16 resolves).
  *
  * For each tensor the slope (loss(w + h v) − loss(w − h v)) / 2h must be g·v along
  *   - fixed random signs v, which do not depend on g: an entry that the backward forgot is missing
@@ -21,7 +21,8 @@ enum { T = 10, N = 2, VOCAB = 20, SIGNS = 3 };
 #define STEP      4e-3 /* ‖h v‖ */
 #define TOLERANCE 0.02
 
-static struct iso_model *make_model(const struct iso_loop_ops *loop, int64_t opt, int64_t r)
+static struct iso_model *make_model(const struct iso_kern *kern, const struct iso_loop_ops *loop,
+                                    int64_t opt, int64_t r)
 {
     struct iso_err err;
     struct iso_arch a = {.loop = loop,
@@ -36,8 +37,7 @@ static struct iso_model *make_model(const struct iso_loop_ops *loop, int64_t opt
                          .vocab = VOCAB};
     if (iso_arch_build(&a, NULL, &err) != ISO_OK)
         fail_msg("%s", err.msg);
-    const char *why;
-    struct iso_model *m = iso_model_new(&a, iso_kern_best(&why), true);
+    struct iso_model *m = iso_model_new(&a, kern, true);
     iso_params_start(&m->params, m->w, &a, 5);
     for (size_t i = 0; i < m->params.n; i++) {
         const struct iso_param *p = &m->params.at[i];
@@ -106,9 +106,10 @@ static void check_tensor(struct iso_pass *p, struct iso_model *m, const int32_t 
     free(v);
 }
 
-static void check_loop(const struct iso_loop_ops *loop, int64_t opt, int64_t r)
+static void check_loop(const struct iso_kern *kern, const struct iso_loop_ops *loop, int64_t opt,
+                       int64_t r)
 {
-    struct iso_model *m = make_model(loop, opt, r);
+    struct iso_model *m = make_model(kern, loop, opt, r);
     int32_t rows[N * (T + 1)];
     struct iso_rng rng = {3, 1, 0};
     for (size_t i = 0; i < N * (T + 1); i++)
@@ -124,16 +125,26 @@ static void check_loop(const struct iso_loop_ops *loop, int64_t opt, int64_t r)
 }
 
 /* Each row of the table, each option at its least and at its greatest that is still small. */
-static void test_loops(void **state)
+static void check_loops(const struct iso_kern *kern)
 {
-    (void)state;
     for (size_t i = 0; iso_loops[i]; i++) {
         const struct iso_loop_option *o = &iso_loops[i]->option[0];
         int64_t most = o->max < o->min + 2 ? o->max : o->min + 2;
         int64_t r = iso_loops[i]->looped ? 3 : 1;
-        check_loop(iso_loops[i], o->name ? o->min : 0, r);
+        check_loop(kern, iso_loops[i], o->name ? o->min : 0, r);
         if (o->name)
-            check_loop(iso_loops[i], most, r);
+            check_loop(kern, iso_loops[i], most, r);
+    }
+}
+
+static void test_loops(void **state)
+{
+    static const char *const names[] = {"ref", "avx2", "avx512"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct iso_kern *kern = iso_kern_get(names[i]);
+        if (kern)
+            check_loops(kern);
     }
 }
 

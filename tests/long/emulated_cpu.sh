@@ -23,7 +23,7 @@ root=$work/root cd=$work/cd
 # --- the first file system: busybox, the tests, their libraries and files ---
 mkdir -p "$root"/{bin,proc,dev,tmp} "$root/tests" "$cd/isolinux"
 cp "$(command -v busybox)" "$root/bin/busybox"
-for test in kern/test_kern golden/test_golden; do
+for test in kern/test_kern grad/test_model_grad golden/test_golden; do
     cp "$B/tests/$test" "$root/bin/"
     ldd "$B/tests/$test" | grep -o '/[^ ]*' | while read -r library; do
         mkdir -p "$root${library%/*}"
@@ -36,7 +36,7 @@ cat > "$root/init" <<END
 /bin/busybox mount -t proc proc /proc
 /bin/busybox mount -t devtmpfs dev /dev
 cd /
-test_kern; echo "test_kern: exit \$?"
+for test in test_kern test_model_grad; do \$test; echo "\$test: exit \$?"; done
 for table in $tables; do test_golden \$table; echo "\$table: exit \$?"; done
 /bin/busybox sleep 1000000
 END
@@ -82,4 +82,4 @@ for _ in $(seq 3600); do
 done
 kill $machine 2>/dev/null || true
 tr -d '\r' < "$work/serial.txt"
-[ "$(tr -d '\r' < "$work/serial.txt" | grep -ac ': exit 0$')" = $(($(wc -w <<< "$tables") + 1)) ]
+[ "$(tr -d '\r' < "$work/serial.txt" | grep -ac ': exit 0$')" = $(($(wc -w <<< "$tables") + 2)) ]
