@@ -94,25 +94,52 @@ static enum iso_status check_length(const struct generate_args *a, const struct 
     return ISO_OK;
 }
 
-/* Prints each token as it is drawn: as an id, or as text.  A token can be a part of a
- * character, so text goes out whenever all of it so far is valid. */
-static enum iso_status print_token(struct iso_tokens *all, size_t *shown,
-                                   const struct iso_tokenizer *t, struct iso_err *err)
+/* --- printing each token as it is drawn: as an id, or as text --- */
+
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
+enum { REPLACEMENT_LEN = sizeof REPLACEMENT - 1, UNFINISHED = 3 };
+
+/* Appends the bytes with U+FFFD for each that is no UTF-8, as SentencePiece decodes its own. */
+static void put_readable(struct iso_str *out, const char *bytes, size_t len)
 {
-    if (!t) {
-        printf("%s%u", *shown ? "," : "", all->at[*shown]);
-        ++*shown;
-        return ISO_OK;
+    while (len > 0) {
+        size_t valid = iso_utf8_valid(bytes, len), bad = valid < len;
+        iso_str_append(out, bytes, valid);
+        if (bad)
+            iso_str_puts(out, REPLACEMENT);
+        bytes += valid + bad;
+        len -= valid + bad;
     }
-    struct iso_str text = {0};
-    enum iso_status st = iso_tokenizer_decode(t, &text, (const int32_t *)all->at, all->n, err);
-    size_t valid = iso_utf8_valid(iso_str_text(&text), text.len);
-    if (st == ISO_OK && valid > *shown) {
-        fwrite(text.text + *shown, 1, valid - *shown, stdout);
-        fflush(stdout);
-        *shown = valid;
+}
+
+/* How much of the text stays as it is, whatever token follows: a token can be a part of a
+ * character, so the last bytes may still become one, and are U+FFFD until then. */
+static size_t settled(const struct iso_str *text)
+{
+    size_t len = text->len;
+    for (int i = 0; i < UNFINISHED && len >= REPLACEMENT_LEN; i++)
+        if (memcmp(text->text + len - REPLACEMENT_LEN, REPLACEMENT, REPLACEMENT_LEN) == 0)
+            len -= REPLACEMENT_LEN;
+    return len;
+}
+
+/* `shown` counts the bytes of text that are out already. */
+static enum iso_status print_text(const struct iso_tokens *all, size_t *shown, bool last,
+                                  const struct iso_tokenizer *t, struct iso_err *err)
+{
+    struct iso_str bytes = {0}, text = {0};
+    enum iso_status st = iso_tokenizer_decode(t, &bytes, (const int32_t *)all->at, all->n, err);
+    if (st == ISO_OK) {
+        put_readable(&text, iso_str_text(&bytes), bytes.len);
+        size_t len = last ? text.len : settled(&text);
+        if (len > *shown) {
+            fwrite(text.text + *shown, 1, len - *shown, stdout);
+            fflush(stdout);
+            *shown = len;
+        }
     }
     iso_str_release(&text);
+    iso_str_release(&bytes);
     return st;
 }
 
@@ -129,7 +156,10 @@ static enum iso_status generate(const struct generate_args *a, struct iso_model 
     for (int64_t i = 0; st == ISO_OK && i < a->tokens; i++) {
         int32_t token = iso_decoder_draw(d, a->temperature, (size_t)a->top_k, &rng);
         iso_tokens_put(&all, (uint32_t)token);
-        st = print_token(&all, &shown, t, err);
+        if (t)
+            st = print_text(&all, &shown, i + 1 == a->tokens, t, err);
+        else
+            printf("%s%d", i > 0 ? "," : "", token);
         if (i + 1 < a->tokens)
             iso_decoder_feed(d, &token, 1);
     }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # generate: seeds, depths, cache budgets, and what is refused.
 set -eu
+chain_model=$PWD/tests/cli/chain_model.py
 . tests/cli/train_lib.bash
 shape=(--set d_model=32 --set head=16 --set depth=8 --set vocab=257 --set seq_len=32)
 "$I" init "${shape[@]}" --set r=4 -o linear.safetensors
@@ -15,7 +16,32 @@ gen() { "$I" generate -c linear.safetensors "$@"; }
 [ "$(gen --ids 1,2 -n 9 -s 1 --kv-budget 4)" = "$(gen --ids 1,2 -n 9 -s 1)" ] ||
     fail "a budget of r is not the full cache"
 gen --ids 1,2 -n 9 --kv-budget 1 --recur 6 >/dev/null || fail "a small budget at another depth"
-gen -p "Hello" -n 5 >/dev/null || fail "a prompt as text"
+
+# Text of known tokens: characters in pieces, bytes that are no UTF-8, an end within a character.
+bad=$'\xEF\xBF\xBD' # U+FFFD, @ below
+says() { local wanted=$1 prompt=$2 n=$3; shift 3 # WANTED PROMPT N [--tokenizer ...]
+    "$I" generate -c chain.safetensors -p "$prompt" -n "$n" --temperature 0 "$@" >text
+    printf '%s\n' "${wanted//@/$bad}" | cmp - text || fail "wanted $wanted, got $(od -c text)"; }
+tiny=(--set d_model=16 --set head=16 --set depth=1 --set r=1 --set seq_len=32)
+"$I" init "${tiny[@]}" --set vocab=257 -o chain.safetensors
+python3 "$chain_model" chain.safetensors 97 195 169 255 98 226 130 99 240 159 146 # a é . b .. c ...
+says 'é' a 2
+says 'é@b' a 4
+says 'é@b@@c' a 7
+says 'é@b@@c@@@' a 10
+says '@' é 1
+if "$I" version --json | grep -q '"sentencepiece": true'; then
+    for i in $(seq 300); do echo "one$i two three a b c é"; done >text.txt
+    "$I" tokenizer train --vocab 300 --out tok.model text.txt >/dev/null 2>&1
+    ids() { printf '%s' "$1" | "$I" tokenizer encode tok.model; }
+    bytes=$(ids '☃') # three byte pieces: the text has no such character
+    [ "$(wc -w <<<"$bytes")" = 3 ] || fail "pieces of a snowman: $bytes"
+    "$I" init "${tiny[@]}" --set vocab=300 -o chain.safetensors
+    # shellcheck disable=SC2046,SC2086
+    python3 "$chain_model" chain.safetensors $(ids a) $bytes $(ids b)
+    says '☃b' a 4 --tokenizer tok.model
+    says '@@' a 2 --tokenizer tok.model
+fi
 gen --ids 1 -n 300 >/dev/null || fail "beyond the trained length"
 
 refuse() { local says=$1; shift
