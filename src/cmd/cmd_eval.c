@@ -10,7 +10,6 @@
 #include "eval/scores.h"
 #include "model/checkpoint.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,11 +216,11 @@ static enum iso_status run_checkpoint(struct iso_eval_job *j, size_t c)
     struct iso_numbers depths = {0};
     uint64_t hash = 0;
     enum iso_status st = iso_model_open(&m, checkpoint, j->err);
-    if (st == ISO_OK && m->arch.vocab != j->tokenizer.vocab)
-        st = iso_fail(j->err, ISO_BAD_INPUT,
-                      "%s: the model has %" PRId64 " tokens, the tokenizer %" PRId64
-                      "; give the --tokenizer that its data was packed with",
-                      checkpoint, m->arch.vocab, j->tokenizer.vocab);
+    if (st == ISO_OK) {
+        st = iso_model_check_tokenizer(m, j->tokenizer.vocab, j->tokenizer.hash, j->err);
+        if (st != ISO_OK)
+            iso_fail_in(j->err, st, "%s", checkpoint);
+    }
     if (st == ISO_OK)
         st = hash_checkpoint(j, &hash, checkpoint);
     if (st == ISO_OK)

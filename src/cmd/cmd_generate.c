@@ -64,13 +64,8 @@ static enum iso_status parse_ids(struct iso_tokens *out, const char *text, int64
 }
 
 static enum iso_status encode(struct iso_tokens *out, const struct iso_tokenizer *t,
-                              const char *text, int64_t vocab, struct iso_err *err)
+                              const char *text, struct iso_err *err)
 {
-    if (t->vocab != vocab)
-        return iso_fail(err, ISO_BAD_INPUT,
-                        "the tokenizer has %lld tokens, the model %lld; give the --tokenizer that "
-                        "its data was packed with",
-                        (long long)t->vocab, (long long)vocab);
     struct iso_encoder e;
     if (t->bos >= 0)
         iso_tokens_put(out, (uint32_t)t->bos);
@@ -179,7 +174,11 @@ static enum iso_status with_model(const struct generate_args *a, struct iso_mode
     if (st == ISO_OK && a->ids) {
         st = parse_ids(&prompt, a->ids, m->arch.vocab, err);
     } else if (st == ISO_OK && (st = iso_tokenizer_open(&t, a->tokenizer, err)) == ISO_OK) {
-        st = encode(&prompt, &t, a->prompt, m->arch.vocab, err);
+        st = iso_model_check_tokenizer(m, t.vocab, t.hash, err);
+        if (st == ISO_OK)
+            st = encode(&prompt, &t, a->prompt, err);
+        else
+            iso_fail_in(err, st, "%s", a->tokenizer);
     }
     if (st == ISO_OK)
         st = check_length(a, &prompt, &m->arch, err);

@@ -68,21 +68,21 @@ static enum iso_status open_tokens(struct rows *r, const struct loss_args *a,
 }
 
 static enum iso_status open_rows(struct rows *r, const struct loss_args *a,
-                                 const struct iso_arch *arch, struct iso_err *err)
+                                 const struct iso_model *m, struct iso_err *err)
 {
     enum iso_status st;
     if (a->tokens) {
-        st = open_tokens(r, a, arch, err);
+        st = open_tokens(r, a, &m->arch, err);
     } else {
         st = iso_dataset_open(&r->data, a->data, err);
         r->split = a->train ? ISO_SPLIT_TRAIN : ISO_SPLIT_VAL;
         r->n = r->data.split[r->split].rows;
         r->width = (size_t)r->data.T + 1;
-        if (st == ISO_OK && r->data.vocab != arch->vocab)
-            st = iso_fail(err, ISO_BAD_INPUT,
-                          "%s: its vocabulary has %" PRId64 " tokens, the model's %" PRId64
-                          "; they were made with different tokenizers",
-                          a->data, r->data.vocab, arch->vocab);
+        if (st == ISO_OK) {
+            st = iso_model_check_tokenizer(m, r->data.vocab, r->data.tokenizer_hash, err);
+            if (st != ISO_OK)
+                iso_fail_in(err, st, "%s", a->data);
+        }
     }
     if (st == ISO_OK && a->rows > 0 && a->rows < r->n)
         r->n = a->rows;
@@ -188,7 +188,7 @@ static enum iso_status score(const struct loss_args *a, struct iso_model *m, str
     int depth, threads = a->threads > 0 ? (int)a->threads : iso_cpu_count();
     enum iso_status st = iso_depth_check(&depth, &m->arch, a->recur, err);
     if (st == ISO_OK)
-        st = open_rows(&r, a, &m->arch, err);
+        st = open_rows(&r, a, m, err);
     if (st == ISO_OK) {
         struct iso_scorer *scorer = iso_scorer_new(m, r.width, depth, threads);
         if (a->per_token)

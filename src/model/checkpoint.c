@@ -4,10 +4,12 @@
 #include "base/json.h"
 #include "base/str.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ARCH_KEY "isodepth"
+#define ARCH_KEY      "isodepth"
+#define TOKENIZER_KEY "tokenizer_hash"
 
 /* The numbers of an architecture, by the names that they have in the metadata. */
 static const struct {
@@ -208,7 +210,9 @@ enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *met
     if (st == ISO_OK)
         st = check_arch(&arch, &f, file, err);
     if (st == ISO_OK) {
+        const char *hash = iso_safetensors_meta(&f, TOKENIZER_KEY);
         *m = iso_model_new(&arch, kern, trainable);
+        (*m)->tokenizer_hash = hash ? strtoull(hash, NULL, 16) : 0;
         st = iso_model_read(*m, &f, file, err);
     }
     if (st == ISO_OK) {
@@ -233,4 +237,21 @@ enum iso_status iso_model_open(struct iso_model **m, const char *path, struct is
     if (!kern)
         return iso_fail(err, ISO_MISSING, "%s", why);
     return iso_model_load(m, NULL, path, kern, false, err);
+}
+
+enum iso_status iso_model_check_tokenizer(const struct iso_model *m, int64_t vocab, uint64_t hash,
+                                          struct iso_err *err)
+{
+    if (vocab != m->arch.vocab)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "the tokenizer has %" PRId64 " tokens, the model %" PRId64
+                        "; use the tokenizer that the model's training data was packed with",
+                        vocab, m->arch.vocab);
+    if (hash && m->tokenizer_hash && hash != m->tokenizer_hash)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "the tokenizer has the vocabulary's size, but is not the one that the "
+                        "model's training data was packed with (hash %016" PRIx64
+                        ", wanted %016" PRIx64 ")",
+                        hash, m->tokenizer_hash);
+    return ISO_OK;
 }

@@ -24,8 +24,9 @@ struct iso_model {
     struct iso_arch arch;
     const struct iso_kern *kern;
     struct iso_params params;
-    float *w;       /* [params.floats] */
-    bool trainable; /* packed for backward passes too */
+    float *w;                /* [params.floats] */
+    bool trainable;          /* packed for backward passes too */
+    uint64_t tokenizer_hash; /* of the training data's tokenizer; 0: unknown */
 
     struct iso_matrix *matrix; /* everything that gemm uses */
     size_t n_matrix;

@@ -64,6 +64,18 @@ n=$("$I" loss -c run -d data --rows 2 --per-token | wc -l)
 [ "$n" = 129 ] || fail "per-token printed $n lines"
 "$I" loss -c run -d data --recur 5 >/dev/null || fail "another depth"
 
+# A tokenizer of the same size is not the model's: the hashes tell, where both are known.
+with_hash() { # HASH: the model as if its data had been packed with the tokenizer of that hash
+    sed 's/\("tokenizer_hash": *\)"[0-9a-f]*"/\1"'"$1"'"/' run/model.safetensors >other.safetensors; }
+with_hash 0000000000000000
+"$I" loss -c other.safetensors -d data >/dev/null || fail "an unknown tokenizer"
+"$I" generate -c other.safetensors -p The -n 3 >/dev/null || fail "generate: an unknown tokenizer"
+with_hash 123456789abcdef0
+if "$I" loss -c other.safetensors -d data 2>log; then fail "data of another tokenizer"; fi
+grep -q 'data: the tokenizer .* not the one .*wanted 123456789abcdef0' log || fail "says: $(cat log)"
+if "$I" generate -c other.safetensors -p The 2>log; then fail "another tokenizer"; fi
+grep -q 'bytes: the tokenizer .* not the one' log || fail "generate says: $(cat log)"
+
 # A grid's run by its id.
 cat >grid.yaml <<YAML
 budgets: [2e9, 4e9]
