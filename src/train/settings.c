@@ -97,11 +97,28 @@ enum iso_status iso_train_from_grid(struct iso_train_settings *s, struct iso_are
                     path, id, path, n);
 }
 
+/* Whoever sets a horizon need not know in which of the three forms the file has its own. */
+static void replace_horizon(struct iso_train_settings *s, const char *assignment)
+{
+    bool budget = s->budget > 0 && iso_str_starts(assignment, "budget=");
+    bool tokens = s->tokens > 0 && iso_str_starts(assignment, "tokens=");
+    bool steps = s->steps > 0 && iso_str_starts(assignment, "steps=");
+    if (s->horizon_set || !(budget || tokens || steps))
+        return;
+    s->horizon_set = true;
+    s->budget = budget ? s->budget : 0;
+    s->tokens = tokens ? s->tokens : 0;
+    s->steps = steps ? s->steps : 0;
+}
+
 enum iso_status iso_train_set(struct iso_train_settings *s, struct iso_arena *arena,
                               const char *assignment, struct iso_err *err)
 {
     struct iso_settings ctx = {arena, "--set", err};
-    return iso_settings_set(&ctx, s, iso_train_keys(arena), assignment);
+    enum iso_status st = iso_settings_set(&ctx, s, iso_train_keys(arena), assignment);
+    if (st == ISO_OK)
+        replace_horizon(s, assignment);
+    return st;
 }
 
 /* --- resolving --- */

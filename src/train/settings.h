@@ -14,6 +14,7 @@ struct iso_train_settings {
     /* The horizon: exactly one is given. */
     double budget;
     int64_t tokens, steps;
+    bool horizon_set; /* by iso_train_set */
     /* These do not change what is computed. */
     int64_t validate_every, validate_rows; /* steps; rows of an intermediate validation */
     int64_t save_every;                    /* steps; 0: by time only */
@@ -30,6 +31,8 @@ enum iso_status iso_train_read(struct iso_train_settings *s, struct iso_arena *a
 /* The run `id` of a grid file as settings. */
 enum iso_status iso_train_from_grid(struct iso_train_settings *s, struct iso_arena *arena,
                                     const char *path, const char *id, struct iso_err *err);
+/* One "key=value" on top of what is there.  A horizon takes the place of the file's; a second one
+ * stands beside it, and iso_train_resolve refuses the two. */
 enum iso_status iso_train_set(struct iso_train_settings *s, struct iso_arena *arena,
                               const char *assignment, struct iso_err *err);
 

@@ -95,6 +95,8 @@ YAML
 id=$("$I" plan grid.yaml --csv | awk -F, 'NR == 4 { print $1 }')
 "$I" -q train grid.yaml --run "$id" --out grid-run || fail "a grid's run"
 grep -q "\"run\": \"$id\"" grid-run/result.json || fail "the grid's id"
+"$I" -q train grid.yaml --run "$id" --out grid-short --set steps=3 2>log || fail "fewer steps: $(cat log)"
+grep -q '"steps": 3,' grid-short/result.json || fail "fewer steps: $(cat grid-short/result.json)"
 if "$I" train grid.yaml --run nothing --out x 2>log; then fail "an unknown id was accepted"; fi
 grep -q 'isodepth plan' log || fail "unknown id says: $(cat log)"
 if "$I" train grid.yaml --out x 2>log; then fail "a whole grid was accepted"; fi

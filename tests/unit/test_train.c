@@ -361,6 +361,30 @@ static void test_settings(void **state)
     iso_arena_release(&arena);
 }
 
+/* --set replaces the file's horizon, whatever its form; two of them contradict each other. */
+static void test_horizon(void **state)
+{
+    (void)state;
+    struct iso_arena arena = {0};
+    struct iso_err err;
+    static const char *const set[] = {"budget=3e12", "tokens=4096", "steps=7"};
+    for (int i = 0; i < 3; i++) {
+        struct iso_train_settings s;
+        iso_train_defaults(&s);
+        s.grid.seq_len = s.grid.vocab = 64;
+        s.budget = 1e12;
+        assert_int_equal(iso_train_set(&s, &arena, set[i], &err), ISO_OK);
+        assert_true((s.budget == 3e12) == (i == 0) && (s.budget == 0) == (i != 0));
+        assert_int_equal(s.tokens, i == 1 ? 4096 : 0);
+        assert_int_equal(s.steps, i == 2 ? 7 : 0);
+        assert_int_equal(iso_train_set(&s, &arena, set[(i + 1) % 3], &err), ISO_OK);
+        struct iso_plan_run run_plan;
+        assert_int_equal(iso_train_resolve(&s, &run_plan, NULL, "x", &err), ISO_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "exactly one of budget"));
+    }
+    iso_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +399,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cgroups, make_dir, remove_dir),
         cmocka_unit_test(test_crc),
         cmocka_unit_test_setup_teardown(test_settings, make_dir, remove_dir),
+        cmocka_unit_test(test_horizon),
     };
     const char *why;
     kern = iso_kern_best(&why);
