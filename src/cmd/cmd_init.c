@@ -16,7 +16,7 @@ static const struct iso_opt options[] = {
     {"out", 'o', ISO_OPT_STRING, offsetof(struct init_args, out), "FILE",
      "the checkpoint to write (.safetensors)", 0, 0},
     {"data", 'd', ISO_OPT_STRING, offsetof(struct init_args, data), "DIR",
-     "packed data that gives seq_len and vocab", 0, 0},
+     "packed data that gives seq_len and vocab; overrides the file's", 0, 0},
     {"set", 0, ISO_OPT_LIST, offsetof(struct init_args, set), "KEY=VALUE",
      "a setting of the model, as in a run's file; may be repeated", 0, 0},
     {0},
@@ -39,12 +39,15 @@ static enum iso_status read_settings(struct iso_train_settings *s, struct iso_pl
     s->steps = 1;
     s->grid.transfer.width = s->d_model;
     s->grid.transfer.looped_r = s->r > 1 ? s->r : 2;
-    if (a->data && (st = iso_dataset_open(&data, a->data, err)) != ISO_OK)
+    /* The file's own data need not be at hand when nothing of it is missing. */
+    bool complete = s->grid.seq_len > 0 && s->grid.vocab > 0;
+    const char *dir = a->data || complete ? a->data : s->grid.data;
+    if (dir && (st = iso_dataset_open(&data, dir, err)) != ISO_OK)
         return st;
-    if (a->data || s->grid.seq_len > 0)
-        s->grid.batch_tokens = a->data ? data.T : s->grid.seq_len;
-    st = iso_train_resolve(s, run, a->data ? &data : NULL, path ? path : "--set", err);
-    if (a->data)
+    if (dir || s->grid.seq_len > 0)
+        s->grid.batch_tokens = dir ? data.T : s->grid.seq_len;
+    st = iso_train_resolve(s, run, dir ? &data : NULL, path ? path : "--set", err);
+    if (dir)
         iso_dataset_close(&data);
     return st;
 }

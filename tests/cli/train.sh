@@ -147,7 +147,14 @@ done
 grep -q '"status": "diverged"' bad/result.json || fail "no record of the divergence"
 grep -q '"loss": null' bad/result.json || fail "a diverged run has a loss"
 
-# An initialised checkpoint, and what is in it.
+# An initialised checkpoint, and what is in it: of a run's file, whose data gives what it leaves out...
+"$I" init run.yaml -o m.safetensors 2>log || fail "init of a run's file: $(cat log)"
+"$I" inspect m.safetensors --json | python3 -c '
+import json, sys
+a = json.loads(json.load(sys.stdin)["metadata"]["isodepth"])
+assert (a["vocab"], a["seq_len"], a["d_model"], a["r"]) == (257, 64, 32, 2), a' || fail "init RUN.yaml"
+"$I" init run/config.yaml --set data=gone -o m.safetensors || fail "init of a complete file"
+# ... and of settings alone.
 "$I" init --set d_model=32 --set head=16 --set r=4 --set vocab=100 --set seq_len=32 -o m.safetensors
 "$I" inspect m.safetensors --json | python3 -c '
 import json, sys, math
