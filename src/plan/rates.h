@@ -5,7 +5,8 @@
  *
  * with b = 0.558, t = −0.32, w = −0.5.  D_ref = tokens_per_param x the executed parameters of a
  * reference model of width d_ref: the plain stack for r = 1, the linear loop with looped_r
- * iterations for every looped model. */
+ * iterations for every looped model.  The reference has the depth of the model and is only counted,
+ * not built, so looped_r need not divide its layers, nor the head its width. */
 #ifndef ISO_PLAN_RATES_H
 #define ISO_PLAN_RATES_H
 
@@ -26,10 +27,8 @@ extern const struct iso_key iso_rates_keys[], iso_transfer_keys[];
 extern const struct iso_rates iso_rates_paper;       /* the paper's base rates */
 extern const struct iso_transfer iso_transfer_paper; /* and its reference */
 
-/* D_ref for a model like `a`; fails when the reference itself is impossible (its r does not
- * divide the depth, its width is no multiple of the head). */
-enum iso_status iso_transfer_tokens(double *tokens, const struct iso_transfer *t,
-                                    const struct iso_arch *a, struct iso_err *err);
+/* D_ref for a model like `a`, which is built: of its depth, prelude and coda. */
+double iso_transfer_tokens(const struct iso_transfer *t, const struct iso_arch *a);
 /* The rates of a run of `tokens` tokens in batches of `batch`. */
 enum iso_status iso_rates_transfer(struct iso_rates *out, const struct iso_rates *base,
                                    const struct iso_transfer *t, const struct iso_arch *a,

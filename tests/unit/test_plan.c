@@ -197,6 +197,37 @@ static void test_rates(void **state)
     iso_arena_release(&p.arena);
 }
 
+/* D_ref is the count of the reference where that can be built, and goes on between where it cannot:
+ * 6 layers between prelude and coda for r = 4, a width that is no multiple of the head. */
+static void test_reference(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    struct iso_transfer t = iso_transfer_paper;
+    struct iso_arch a = {.loop = &iso_loop_linear,
+                         .r = 3,
+                         .depth = 8,
+                         .prelude = 1,
+                         .coda = 1,
+                         .d_model = 96,
+                         .head = 48,
+                         .seq_len = 64,
+                         .vocab = 64};
+    assert_int_equal(iso_arch_build(&a, NULL, &err), ISO_OK);
+    double tokens[5];
+    for (t.looped_r = 2; t.looped_r <= 4; t.looped_r++)
+        tokens[t.looped_r] = iso_transfer_tokens(&t, &a);
+    struct iso_arch reference = a;
+    reference.d_model = t.width;
+    reference.head = 64;
+    for (reference.r = 2; reference.r <= 3; reference.r++) {
+        reference.bptt = ISO_BPTT_FULL;
+        assert_int_equal(iso_arch_build(&reference, NULL, &err), ISO_OK);
+        assert_true(tokens[reference.r] == 10 * iso_arch_account(&reference).executed);
+    }
+    assert_true(tokens[4] == 10 * (8 * 12 + 4 * 2) * 640.0 * 640 + 10 * (2 * (2 + 1.5) + 3) * 640);
+}
+
 /* A run's id depends on what it computes and on nothing else: r = 1 ignores loop and window. */
 static void test_ids(void **state)
 {
@@ -220,13 +251,10 @@ static void test_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper_grid),
-        cmocka_unit_test(test_tokens_by_mechanism),
-        cmocka_unit_test(test_injection_overhead),
-        cmocka_unit_test(test_truncated_tokens),
-        cmocka_unit_test(test_equivalent_sizes),
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_paper_grid),         cmocka_unit_test(test_tokens_by_mechanism),
+        cmocka_unit_test(test_injection_overhead), cmocka_unit_test(test_truncated_tokens),
+        cmocka_unit_test(test_equivalent_sizes),   cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_reference),          cmocka_unit_test(test_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
