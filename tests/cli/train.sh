@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # train, loss, init and inspect from the outside: files, refusals, signals, exit codes.
 set -eu
+read_formats=$PWD/tests/cli/read_formats.py
 . tests/cli/train_lib.bash
 
 # A text of our own: sentences from a small grammar.
@@ -19,7 +20,7 @@ grep -q 'about .* to go' log || fail "no time estimate"
 for f in config.yaml metrics.jsonl model.safetensors optimiser.safetensors result.json; do
     [ -s "run/$f" ] || fail "$f is missing"
 done
-ls run/events.out.tfevents.* >/dev/null || fail "no event file"
+python3 "$read_formats" run || fail "files as other programs read them"
 [ ! -e run/latest ] || fail "states are left behind"
 [ "$(wc -l <run/metrics.jsonl)" = 60 ] || fail "metrics have $(wc -l <run/metrics.jsonl) lines"
 python3 - <<'PY' || fail "result.json"
