@@ -211,6 +211,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     (void)ops;
     if (!a->checkpoint || !a->data == !a->tokens)
         return iso_fail(err, ISO_USAGE, "give --checkpoint FILE and one of --data and --tokens");
+    if (a->per_token && a->json)
+        return iso_fail(err, ISO_USAGE, "--per-token prints CSV; leave --json out");
     struct iso_model *m;
     enum iso_status st = iso_model_open(&m, a->checkpoint, err);
     if (st == ISO_OK)

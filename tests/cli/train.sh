@@ -63,6 +63,8 @@ a, b = json.load(open("loss.json")), json.load(open("run/result.json"))
 assert abs(a["loss"] - b["loss"]) < 1e-5 * b["loss"], (a, b)' || fail "loss"
 n=$("$I" loss -c run -d data --rows 2 --per-token | wc -l)
 [ "$n" = 129 ] || fail "per-token printed $n lines"
+code=0; "$I" loss -c run -d data --per-token --json >out 2>log || code=$?
+[ $code = 2 ] && [ ! -s out ] && grep -q 'leave --json out' log || fail "per-token as JSON: $code $(cat log)"
 "$I" loss -c run -d data --recur 5 >/dev/null || fail "another depth"
 
 # A tokenizer of the same size is not the model's: the hashes tell, where both are known.
