@@ -9,9 +9,12 @@
  * accounting needs no kernels, so the planner links these files without any.
  *
  * What must hold:
- *  1. No code outside loop_<name>.c names a mechanism, but for the default.
- *  2. Backward steps add into de, dS (where marked) and dw; they overwrite du, ds.
- *  3. A mechanism touches tensors through the kernel table only. */
+ *  1. No code outside loop_<name>.c names a mechanism, but for the plain stack and the default.
+ *  2. Backward steps add into de and dw, and inject_bwd into dS; update_bwd and pool_bwd overwrite
+ *     dS and ds.
+ *  3. What has a row per token (e, S, u, s and their gradients) is touched through the kernel table
+ *     only.  Parameters that are scalars or vectors of width d, and what is computed of them, are
+ *     small: a mechanism may do their arithmetic itself. */
 #ifndef ISO_LOOP_LOOP_H
 #define ISO_LOOP_LOOP_H
 
