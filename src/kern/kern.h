@@ -1,8 +1,8 @@
 /* The kernel table: everything that touches tensor memory, as one struct of functions.
  *
  * Plain C fills the table first (kern_ref.c); faster instruction sets then override rows
- * upward.  src/model and src/loop call through the table only, with float buffers they never
- * look into, so another device is another table.
+ * upward.  src/model and src/loop touch activations through the table only, so another device is
+ * another table; what a loop mechanism may read directly loop.h says.
  *
  * Rules for every kernel:
  *  1. It cannot fail: shapes were checked when the model was built.

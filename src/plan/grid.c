@@ -111,12 +111,10 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
         return iso_fail(err, ISO_BAD_INPUT, "budget %g means more than 1e12 steps", budget);
     run->steps = llround(steps);
     run->tokens = run->steps * run->batch_tokens;
-    *key = "transfer";
-    st = iso_rates_transfer(&run->rates, &grid->rates, &grid->transfer, &run->arch,
-                            (double)run->batch_tokens, (double)run->tokens, err);
-    if (st == ISO_OK)
-        make_id(run);
-    return st;
+    run->rates = iso_rates_transfer(&grid->rates, &grid->transfer, &run->arch,
+                                    (double)run->batch_tokens, (double)run->tokens);
+    make_id(run);
+    return ISO_OK;
 }
 
 /* "file:line: key: reason" for a run that cannot be planned. */

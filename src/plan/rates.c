@@ -67,18 +67,15 @@ double iso_transfer_tokens(const struct iso_transfer *t, const struct iso_arch *
     return t->tokens_per_param * (depth * 12 * d * d + inject + (2 * unique_layers + 3) * d);
 }
 
-enum iso_status iso_rates_transfer(struct iso_rates *out, const struct iso_rates *base,
-                                   const struct iso_transfer *t, const struct iso_arch *a,
-                                   double batch, double tokens, struct iso_err *err)
+struct iso_rates iso_rates_transfer(const struct iso_rates *base, const struct iso_transfer *t,
+                                    const struct iso_arch *a, double batch, double tokens)
 {
-    (void)err; /* every model has a reference */
     double over_batch = pow(batch / (double)t->batch_tokens, t->batch_exponent);
     double over_data = pow(tokens / iso_transfer_tokens(t, a), t->data_exponent);
     double over_width = pow((double)a->d_model / (double)t->width, t->width_exponent);
-    out->matrix = base->matrix * over_batch * over_data;
-    out->embed = base->embed * over_batch * over_width;
-    out->head = base->head * over_batch * over_width;
-    out->norm = base->norm * over_batch * over_width;
-    out->scalar = base->scalar * over_batch * over_width;
-    return ISO_OK;
+    return (struct iso_rates){.matrix = base->matrix * over_batch * over_data,
+                              .embed = base->embed * over_batch * over_width,
+                              .head = base->head * over_batch * over_width,
+                              .norm = base->norm * over_batch * over_width,
+                              .scalar = base->scalar * over_batch * over_width};
 }

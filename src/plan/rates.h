@@ -30,8 +30,7 @@ extern const struct iso_transfer iso_transfer_paper; /* and its reference */
 /* D_ref for a model like `a`, which is built: of its depth, prelude and coda. */
 double iso_transfer_tokens(const struct iso_transfer *t, const struct iso_arch *a);
 /* The rates of a run of `tokens` tokens in batches of `batch`. */
-enum iso_status iso_rates_transfer(struct iso_rates *out, const struct iso_rates *base,
-                                   const struct iso_transfer *t, const struct iso_arch *a,
-                                   double batch, double tokens, struct iso_err *err);
+struct iso_rates iso_rates_transfer(const struct iso_rates *base, const struct iso_transfer *t,
+                                    const struct iso_arch *a, double batch, double tokens);
 
 #endif
