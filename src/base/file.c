@@ -85,6 +85,13 @@ static enum iso_status sync_directory_of(const char *path, struct iso_err *err)
     return st;
 }
 
+enum iso_status iso_file_move(const char *from, const char *to, struct iso_err *err)
+{
+    if (rename(from, to) != 0)
+        return fail_errno(err, to, "rename the finished file to");
+    return sync_directory_of(to, err);
+}
+
 enum iso_status iso_file_commit(struct iso_file_out *out, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
@@ -94,10 +101,8 @@ enum iso_status iso_file_commit(struct iso_file_out *out, struct iso_err *err)
     out->f = NULL;
     if (st == ISO_OK && closed != 0)
         st = fail_errno(err, out->path, "write");
-    if (st == ISO_OK && rename(out->temp, out->path) != 0)
-        st = fail_errno(err, out->path, "rename the finished file to");
     if (st == ISO_OK)
-        st = sync_directory_of(out->path, err);
+        st = iso_file_move(out->temp, out->path, err);
     iso_file_abandon(out);
     return st;
 }

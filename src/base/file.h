@@ -27,6 +27,8 @@ struct iso_file_out {
 enum iso_status iso_file_open_out(struct iso_file_out *out, const char *path, struct iso_err *err);
 enum iso_status iso_file_commit(struct iso_file_out *out, struct iso_err *err);
 void iso_file_abandon(struct iso_file_out *out);
+/* Renames a file or a directory within its file system, and syncs the directory it goes to. */
+enum iso_status iso_file_move(const char *from, const char *to, struct iso_err *err);
 
 /* Appends one line (text plus newline) with a single write and leaves the file open position
  * to the kernel: a killed process loses at most the line it was writing. */

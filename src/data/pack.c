@@ -50,6 +50,7 @@ struct packing {
     const struct iso_pack_opts *opts;
     struct iso_pack_result *result;
     struct iso_pack_plan plan;
+    char *staging; /* the folder where the packing is written */
     struct iso_tokenizer tokenizer;
     struct iso_seen seen;
     struct iso_str bytes; /* of the batch */
@@ -109,7 +110,9 @@ static enum iso_status make_plan(struct packing *p, struct iso_err *err)
 {
     const struct iso_pack_opts *o = p->opts;
     struct iso_pack_plan *plan = &p->plan;
-    enum iso_status st = choose_tokenizer(p, err);
+    enum iso_status st = iso_reader_check(&o->reader, err);
+    if (st == ISO_OK)
+        st = choose_tokenizer(p, err);
     plan->sources = ISO_NEW_N(struct iso_pack_source, o->n_sources + 1);
     plan->n_sources = o->n_sources;
     uint64_t sources = 0;
@@ -312,7 +315,7 @@ static void start(struct packing *p)
     for (int i = 0; i < ISO_N_SPLIT; i++) {
         p->deal[i] = iso_deal_new(&(struct iso_deal_opts){
             .spec = p->plan.spec,
-            .dir = o->out,
+            .dir = p->staging,
             .name = iso_split_name[i],
             .seed = o->seed,
             .stream = iso_rng_stream("shuffle", (uint64_t)i),
@@ -345,10 +348,23 @@ static enum iso_status finish(struct packing *p, struct iso_err *err)
                       (long long)p->result->split[ISO_SPLIT_TRAIN].counts.tokens,
                       (long long)p->opts->T + 1);
     if (st == ISO_OK)
-        st = iso_pack_dir_complete(p->result, p->opts->out, &p->plan, shards, err);
+        st = iso_pack_dir_complete(p->result, p->staging, &p->plan, shards, err);
     for (int i = 0; i < ISO_N_SPLIT; i++)
         free(shards[i].at);
     return st;
+}
+
+/* All of the packing into the staging folder. */
+static enum iso_status write_packing(struct packing *p, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    start(p);
+    for (size_t i = 0; i < p->opts->n_sources && st == ISO_OK; i++)
+        st = read_source(p, p->opts->sources[i], err);
+    if (st == ISO_OK)
+        st = flush_batch(p, err);
+    iso_progress_end(&p->progress);
+    return st == ISO_OK ? finish(p, err) : st;
 }
 
 static void release(struct packing *p)
@@ -366,6 +382,7 @@ static void release(struct packing *p)
     free(p->workers);
     free(p->items);
     free(p->plan.sources);
+    free(p->staging);
     iso_tokens_release(&p->stream);
     iso_str_release(&p->bytes);
     iso_seen_release(&p->seen);
@@ -377,7 +394,7 @@ enum iso_status iso_pack(struct iso_pack_result *result, const struct iso_pack_o
 {
     double started = iso_time_now();
     *result = (struct iso_pack_result){.nothing_to_do = false};
-    struct packing p = {.opts = opts, .result = result};
+    struct packing p = {.opts = opts, .result = result, .staging = iso_pack_dir_staging(opts->out)};
     int lock = -1;
     enum iso_status st = make_plan(&p, err);
     if (st == ISO_OK)
@@ -385,14 +402,11 @@ enum iso_status iso_pack(struct iso_pack_result *result, const struct iso_pack_o
     if (st == ISO_OK && !result->nothing_to_do) {
         if (result->started_over)
             iso_log_info("%s: an earlier packing was interrupted; starting over", opts->out);
-        start(&p);
-        for (size_t i = 0; i < opts->n_sources && st == ISO_OK; i++)
-            st = read_source(&p, opts->sources[i], err);
+        st = write_packing(&p, err);
         if (st == ISO_OK)
-            st = flush_batch(&p, err);
-        iso_progress_end(&p.progress);
-        if (st == ISO_OK)
-            st = finish(&p, err);
+            st = iso_pack_dir_install(opts->out, err);
+        else
+            iso_pack_dir_abandon(opts->out);
     }
     release(&p);
     iso_lock_release(lock);

@@ -1,4 +1,12 @@
-/* The packer's output directory: see pack_dir.h. */
+/* The packer's output directory: see pack_dir.h.
+ *
+ * How a new packing takes the place of the old one:
+ *   1. It is written in .packing, meta.json last.         A kill: the old one stays; start over.
+ *   2. The old one is removed, meta.json first.           A kill: go on with 2, because .packing is
+ *                                                         complete and there is no other.
+ *   3. .packing becomes .packed.
+ *   4. The files of .packed move up, meta.json last.      A kill: go on with 4, because there is a
+ *                                                         .packed. */
 #include "data/pack_dir.h"
 
 #include "base/file.h"
@@ -134,8 +142,9 @@ static bool is_ours(const char *name)
            iso_str_starts(name, "tokenizer.model") || iso_str_starts(name, "spill-");
 }
 
-/* Removes what an earlier run left, meta.json first; other files are not touched. */
-static enum iso_status clean(bool *found, const char *dir, struct iso_err *err)
+/* Removes the packing that `dir` holds, or what is left of one, meta.json first; other files are
+ * not touched. */
+static enum iso_status remove_packing(bool *found, const char *dir, struct iso_err *err)
 {
     char *meta = join(dir, "meta.json");
     *found = unlink(meta) == 0;
@@ -154,6 +163,119 @@ static enum iso_status clean(bool *found, const char *dir, struct iso_err *err)
     return st;
 }
 
+/* Removes a folder of ours; false when there was none. */
+static bool remove_folder(const char *folder)
+{
+    char **names;
+    size_t n;
+    if (iso_dir_list(&names, &n, folder, NULL) != ISO_OK)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char *path = join(folder, names[i]);
+        unlink(path);
+        free(path);
+    }
+    iso_dir_list_free(names, n);
+    return rmdir(folder) == 0;
+}
+
+static enum iso_status move_file(const char *from, const char *to, const char *name,
+                                 struct iso_err *err)
+{
+    char *source = join(from, name), *target = join(to, name);
+    enum iso_status st = iso_file_move(source, target, err);
+    free(source);
+    free(target);
+    return st;
+}
+
+/* Moves all files of `folder` into `dir`, meta.json last. */
+static enum iso_status move_files(const char *folder, const char *dir, struct iso_err *err)
+{
+    char **names;
+    size_t n;
+    bool complete = false;
+    enum iso_status st = iso_dir_list(&names, &n, folder, err);
+    for (size_t i = 0; i < n && st == ISO_OK; i++) {
+        if (iso_str_eq(names[i], "meta.json"))
+            complete = true;
+        else
+            st = move_file(folder, dir, names[i], err);
+    }
+    if (st == ISO_OK && complete)
+        st = move_file(folder, dir, "meta.json", err);
+    iso_dir_list_free(names, n);
+    return st;
+}
+
+char *iso_pack_dir_staging(const char *dir)
+{
+    return join(dir, ".packing");
+}
+
+enum iso_status iso_pack_dir_install(const char *dir, struct iso_err *err)
+{
+    char *staging = iso_pack_dir_staging(dir), *ready = join(dir, ".packed");
+    enum iso_status st = ISO_OK;
+    if (!iso_dir_exists(ready)) {
+        bool found;
+        st = remove_packing(&found, dir, err);
+        if (st == ISO_OK)
+            st = iso_file_move(staging, ready, err);
+    }
+    if (st == ISO_OK)
+        st = move_files(ready, dir, err);
+    if (st == ISO_OK)
+        rmdir(ready);
+    free(staging);
+    free(ready);
+    return st;
+}
+
+void iso_pack_dir_abandon(const char *dir)
+{
+    char *staging = iso_pack_dir_staging(dir);
+    remove_folder(staging);
+    free(staging);
+}
+
+/* Finishes the installation that a killed run began, or removes what it wrote; *found tells that
+ * there was something to remove. */
+static enum iso_status settle(bool *found, const char *dir, struct iso_err *err)
+{
+    char *staging = iso_pack_dir_staging(dir), *ready = join(dir, ".packed");
+    char *meta = join(dir, "meta.json"), *new_meta = join(staging, "meta.json");
+    bool begun = iso_dir_exists(ready) || (iso_file_exists(new_meta) && !iso_file_exists(meta));
+    enum iso_status st = begun ? iso_pack_dir_install(dir, err) : ISO_OK;
+    *found = st == ISO_OK && remove_folder(staging);
+    free(staging);
+    free(ready);
+    free(meta);
+    free(new_meta);
+    return st;
+}
+
+/* What is in the locked directory, and what is to be done about it. */
+static enum iso_status look_around(struct iso_pack_result *result, const char *dir,
+                                   const struct iso_pack_plan *plan, bool force,
+                                   struct iso_err *err)
+{
+    bool half = false, remains = false;
+    enum iso_status st = settle(&half, dir, err);
+    char *meta = join(dir, "meta.json"), *staging = iso_pack_dir_staging(dir);
+    if (st == ISO_OK && iso_file_exists(meta))
+        st = judge_finished(result, dir, plan, force, err);
+    else if (st == ISO_OK) {
+        st = remove_packing(&remains, dir, err);
+        result->started_over = half || remains;
+    }
+    if (st == ISO_OK && !result->nothing_to_do)
+        st = iso_dir_make(staging, err);
+    free(meta);
+    free(staging);
+    return st;
+}
+
 enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, const char *dir,
                                      const struct iso_pack_plan *plan, bool force,
                                      struct iso_err *err)
@@ -162,19 +284,14 @@ enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, 
     enum iso_status st = iso_dir_make(dir, err);
     if (st != ISO_OK)
         return st;
-    char *lock_path = join(dir, ".lock"), *meta = join(dir, "meta.json");
-    bool held = false, finished = iso_file_exists(meta), found = false;
+    char *lock_path = join(dir, ".lock");
+    bool held = false;
     st = iso_lock_acquire(lock, &held, lock_path, err);
     if (st == ISO_OK && held)
         st = iso_fail(err, ISO_IO, "%s: another isodepth pack is writing here; wait for it", dir);
-    if (st == ISO_OK && finished)
-        st = judge_finished(result, dir, plan, force, err);
-    if (st == ISO_OK && !result->nothing_to_do) {
-        st = clean(&found, dir, err);
-        result->started_over = found && !finished;
-    }
+    if (st == ISO_OK)
+        st = look_around(result, dir, plan, force, err);
     free(lock_path);
-    free(meta);
     return st;
 }
 
@@ -300,12 +417,12 @@ static void sum_shards(char out[17], const struct iso_pack_plan *plan,
         free(split[i].shards);
 }
 
-enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *dir,
+enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *folder,
                                       const struct iso_pack_plan *plan,
                                       const struct iso_pack_shards shards[ISO_N_SPLIT],
                                       struct iso_err *err)
 {
-    enum iso_status st = copy_model(dir, plan->tokenizer, err);
+    enum iso_status st = copy_model(folder, plan->tokenizer, err);
     if (st != ISO_OK)
         return st;
     sum_shards(result->checksum, plan, shards);
@@ -313,7 +430,7 @@ enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char
     struct iso_json_out w = {&text, 2, 0, false};
     put_meta(&w, result, plan, shards);
     iso_str_putc(&text, '\n');
-    char *path = join(dir, "meta.json");
+    char *path = join(folder, "meta.json");
     st = iso_file_write(path, text.text, text.len, err);
     free(path);
     iso_str_release(&text);

@@ -1,5 +1,8 @@
-/* Inside the packer: the output directory as a whole.  meta.json is written last and removed
- * first, so its presence means that everything beside it is complete. */
+/* Inside the packer: the output directory as a whole.  meta.json is put in place last and removed
+ * first, so its presence means that everything beside it is complete.
+ *
+ * A packing is written in the folder DIR/.packing; only when it is complete does it take the place
+ * of what DIR holds.  pack_dir.c says what a kill leaves, and how the next start goes on. */
 #ifndef ISO_DATA_PACK_DIR_H
 #define ISO_DATA_PACK_DIR_H
 
@@ -34,20 +37,28 @@ struct iso_pack_plan {
 void iso_pack_plan_set(struct iso_pack_plan *plan, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes and locks the directory and looks at what is in it: tells when there is nothing to do,
- * refuses to replace other data without `force`, else removes what an earlier run left. */
+/* Makes and locks the directory and looks at what is in it: finishes or removes what a killed run
+ * left, tells when there is nothing to do, refuses to replace other data without `force`.  Else
+ * the folder for the new packing is there, empty. */
 enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, const char *dir,
                                      const struct iso_pack_plan *plan, bool force,
                                      struct iso_err *err);
+/* The folder in which the packing of `dir` is written; the caller's, to be freed. */
+char *iso_pack_dir_staging(const char *dir);
 
 struct iso_pack_shards {
     struct iso_deal_shard *at;
     size_t n;
 };
-/* Copies the tokenizer's model and writes meta.json, which completes the directory. */
-enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *dir,
+/* Copies the tokenizer's model into the folder of the shards and writes meta.json, which completes
+ * it. */
+enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *folder,
                                       const struct iso_pack_plan *plan,
                                       const struct iso_pack_shards shards[ISO_N_SPLIT],
                                       struct iso_err *err);
+/* The complete packing takes the place of what the directory holds. */
+enum iso_status iso_pack_dir_install(const char *dir, struct iso_err *err);
+/* Removes a packing that came to nothing; what the directory holds stays. */
+void iso_pack_dir_abandon(const char *dir);
 
 #endif

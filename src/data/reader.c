@@ -72,6 +72,12 @@ static enum iso_status find_format(const struct iso_format **out, const char *na
     return ISO_USAGE;
 }
 
+enum iso_status iso_reader_check(const struct iso_reader_opts *opts, struct iso_err *err)
+{
+    const struct iso_format *format;
+    return opts->format ? find_format(&format, opts->format, err) : ISO_OK;
+}
+
 static bool named_for(const struct iso_format *f, const char *path, bool in_directory)
 {
     size_t len = iso_stream_bare_length(path);

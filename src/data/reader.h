@@ -65,6 +65,8 @@ void iso_inputs_release(struct iso_inputs *in);
 
 struct iso_reader;
 
+/* Fails when opts.format is no name of the table: to be asked before long work. */
+enum iso_status iso_reader_check(const struct iso_reader_opts *opts, struct iso_err *err);
 /* Finds the files.  `opts` may be NULL; its strings must outlive the reader. */
 enum iso_status iso_reader_open(struct iso_reader **out, const char *path,
                                 const struct iso_reader_opts *opts, struct iso_err *err);

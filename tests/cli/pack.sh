@@ -63,6 +63,10 @@ status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 63 --out "$work/two"
 "$iso" data "$work/two" --json | grep -q '"T": 63' || fail "--force"
 
 # Usage errors.
+status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --format txt --out "$work/one" \
+    2> "$work/err" || status=$?
+[ $status = 2 ] && grep -q "no input format 'txt', did you mean 'text'" "$work/err" ||
+    fail "--format: $(cat "$work/err")"
 for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0"; do
     status=0
     # shellcheck disable=SC2086 # an option and its value
@@ -95,12 +99,13 @@ done
 mkdir -p "$work/kill"
 rm -f "$work/kill/meta.json"
 cp "$work/one/train-00000.shard" "$work/kill/train-00007.shard"
-echo half > "$work/kill/val-00000.shard.tmp123"
+mkdir -p "$work/kill/.packing"
+echo half > "$work/kill/.packing/val-00000.shard.tmp123"
 echo mine > "$work/kill/notes.txt"
 "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/kill" 2> "$work/err" > /dev/null
 grep -q "interrupted; starting over" "$work/err" || fail "the rerun does not say what it does"
 [ "$(packed "$work/kill")" = "$(packed "$work/one")" ] || fail "the rerun's bytes differ"
-[ ! -e "$work/kill/val-00000.shard.tmp123" ] || fail "a temporary file stays behind"
+[ ! -e "$work/kill/.packing" ] || fail "a temporary file stays behind"
 [ -e "$work/kill/notes.txt" ] || fail "a file that is not ours was removed"
 
 # A full disk: an error, and nothing that opens.
@@ -108,4 +113,18 @@ status=0
 (ulimit -f 100; trap '' XFSZ; "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 127 \
     --out "$work/full" > /dev/null 2> "$work/err") || status=$?
 [ $status = 1 ] && [ ! -e "$work/full/meta.json" ] || fail "full disk: $status $(cat "$work/err")"
+
+# What cannot be packed does not replace what is there.
+before=$(packed "$work/two")
+for bad in "--format txt" "--format jsonl" "--tokenizer none.model"; do
+    status=0
+    # shellcheck disable=SC2086 # an option and its value
+    "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 31 $bad --out "$work/two" --force \
+        > /dev/null 2> "$work/err" || status=$?
+    [ $status != 0 ] && [ "$(packed "$work/two")" = "$before" ] || fail "--force $bad: $status"
+done
+status=0
+(ulimit -f 100; trap '' XFSZ; "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 31 \
+    --out "$work/two" --force > /dev/null 2> "$work/err") || status=$?
+[ $status = 1 ] && [ "$(packed "$work/two")" = "$before" ] || fail "--force on a full disk: $status"
 echo ok

@@ -516,6 +516,71 @@ static void test_damaged_directory(void **state)
     empty_dir(dir);
 }
 
+static void move(const char *from, const char *to, const char *name)
+{
+    char source[256], target[256];
+    snprintf(source, sizeof source, "%s/%s", from, name);
+    snprintf(target, sizeof target, "%s/%s", to, name);
+    assert_int_equal(rename(source, target), 0);
+}
+
+/* Killed while a new packing takes the place of the old one: the next start goes on. */
+static void test_killed_installation(void **state)
+{
+    (void)state;
+    char text[192], one[192], out[192], staging[192], ready[192];
+    write_documents(in_dir(text, "text.txt"));
+    const char *sources[] = {text};
+    struct iso_pack_opts o = pack_opts(sources, in_dir(one, "one"));
+    struct iso_pack_result r;
+    struct iso_err err;
+    in_dir(staging, "out/.packing");
+    in_dir(ready, "out/.packed");
+    assert_int_equal(iso_pack(&r, &o, &err), ISO_OK);
+    o.out = in_dir(out, "out");
+    for (int moved = 0; moved <= 4; moved++) {
+        assert_int_equal(iso_pack(&r, &o, &err), ISO_OK);
+        assert_int_equal(iso_dir_make(staging, &err), ISO_OK);
+        static const char *const files[] = {"val-00000.shard", "train-00000.shard", "meta.json"};
+        for (int i = 2; i >= moved - 1 && i >= 0; i--)
+            move(out, staging, files[i]);
+        if (moved == 0) { /* of the old one a shard is not yet removed */
+            char old[256];
+            snprintf(old, sizeof old, "%s/train-00001.shard", out);
+            write_plain(old, "old", 3);
+        } else {
+            assert_int_equal(rename(staging, ready), 0);
+        }
+        assert_int_equal(iso_pack(&r, &o, &err), ISO_OK);
+        assert_true(r.nothing_to_do);
+        assert_same_files(out, one);
+        empty_dir(out);
+    }
+    empty_dir(dir);
+}
+
+/* A new packing that comes to nothing leaves the old one as it was, and nothing beside it. */
+static void test_failed_replacement(void **state)
+{
+    (void)state;
+    char text[192], one[192], out[192], bad[192];
+    write_documents(in_dir(text, "text.txt"));
+    const char *sources[] = {text};
+    struct iso_pack_opts o = pack_opts(sources, in_dir(one, "one"));
+    struct iso_pack_result r;
+    struct iso_err err;
+    assert_int_equal(iso_pack(&r, &o, &err), ISO_OK);
+    o.out = in_dir(out, "out");
+    assert_int_equal(iso_pack(&r, &o, &err), ISO_OK);
+    write_plain(in_dir(bad, "bad.jsonl"), "{\"text\": \"a\"}\n{", 16);
+    sources[0] = bad;
+    o.force = true;
+    assert_int_equal(iso_pack(&r, &o, &err), ISO_BAD_INPUT);
+    assert_same_files(out, one);
+    assert_same_files(one, out);
+    empty_dir(dir);
+}
+
 /* Ready tokens: documents are taken as they are; a stream is cut into rows. */
 static void test_ready_tokens(void **state)
 {
@@ -625,6 +690,8 @@ int main(void)
         cmocka_unit_test(test_seen),
         cmocka_unit_test(test_pipeline),
         cmocka_unit_test(test_damaged_directory),
+        cmocka_unit_test(test_killed_installation),
+        cmocka_unit_test(test_failed_replacement),
         cmocka_unit_test(test_ready_tokens),
         cmocka_unit_test(test_drift),
     };
