@@ -14,6 +14,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -136,14 +137,14 @@ static enum iso_status judge_finished(struct iso_pack_result *result, const char
     return st;
 }
 
-static bool is_ours(const char *name)
+static bool is_shard(const char *name)
 {
-    return strstr(name, ".shard") || iso_str_starts(name, "meta.json") ||
-           iso_str_starts(name, "tokenizer.model") || iso_str_starts(name, "spill-");
+    return fnmatch("train-[0-9][0-9][0-9][0-9][0-9].shard", name, 0) == 0 ||
+           fnmatch("val-[0-9][0-9][0-9][0-9][0-9].shard", name, 0) == 0;
 }
 
-/* Removes the packing that `dir` holds, or what is left of one, meta.json first; other files are
- * not touched. */
+/* Removes the packing that `dir` holds, or what is left of one, meta.json first.  Other files are
+ * not touched, nor is tokenizer.model: it may be the one to pack with, or the user's only copy. */
 static enum iso_status remove_packing(bool *found, const char *dir, struct iso_err *err)
 {
     char *meta = join(dir, "meta.json");
@@ -153,7 +154,7 @@ static enum iso_status remove_packing(bool *found, const char *dir, struct iso_e
     size_t n;
     enum iso_status st = iso_dir_list(&names, &n, dir, err);
     for (size_t i = 0; i < n; i++) {
-        if (!is_ours(names[i]))
+        if (!is_shard(names[i]))
             continue;
         char *path = join(dir, names[i]);
         *found = unlink(path) == 0 || *found;

@@ -101,12 +101,18 @@ rm -f "$work/kill/meta.json"
 cp "$work/one/train-00000.shard" "$work/kill/train-00007.shard"
 mkdir -p "$work/kill/.packing"
 echo half > "$work/kill/.packing/val-00000.shard.tmp123"
-echo mine > "$work/kill/notes.txt"
+mine="notes.txt meta.json.bak tokenizer.model tokenizer.model.old spill-list.txt x.shard train-1.shard
+    train-00000.shard.gz pretrain-00000.shard"
+for name in $mine; do echo mine > "$work/kill/$name"; done
 "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/kill" 2> "$work/err" > /dev/null
 grep -q "interrupted; starting over" "$work/err" || fail "the rerun does not say what it does"
-[ "$(packed "$work/kill")" = "$(packed "$work/one")" ] || fail "the rerun's bytes differ"
+for name in meta.json train-00000.shard val-00000.shard; do
+    cmp "$work/kill/$name" "$work/one/$name" || fail "the rerun's bytes differ"
+done
 [ ! -e "$work/kill/.packing" ] || fail "a temporary file stays behind"
-[ -e "$work/kill/notes.txt" ] || fail "a file that is not ours was removed"
+for name in $mine; do
+    [ "$(cat "$work/kill/$name")" = mine ] || fail "a file that is not ours was removed: $name"
+done
 
 # A full disk: an error, and nothing that opens.
 status=0

@@ -51,6 +51,17 @@ printf '  two  spaces \ttab na\xc3\xafve \xf0\x9f\x98\x80\nlore mifa, sol\n\nx\n
 status=0; "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/c" 2> /dev/null || status=$?
 [ $status = 2 ] || fail "a model's name must end in .model: exit code $status"
 
+# A model in the folder to pack into is not lost, whether packing succeeds or not.
+mkdir "$work/data"
+cp "$work/a.model" "$work/data/tokenizer.model"
+for t in 100000 63; do
+    "$iso" pack --tokenizer "$work/data/tokenizer.model" -T $t --out "$work/data" "$work/text.txt" \
+        > "$work/log" 2>&1 || [ $t = 100000 ] || fail "a model in the folder: $(cat "$work/log")"
+    cmp "$work/a.model" "$work/data/tokenizer.model" || fail "the model in the folder is lost"
+    ! grep -q interrupted "$work/log" || fail "the model was taken for the remains of a packing"
+done
+"$iso" data "$work/data" --row 0 > /dev/null || fail "a packing with its model"
+
 command -v spm_encode > /dev/null || { echo "spm_encode is not installed"; exit 77; }
 spm_encode --model="$work/a.model" --output_format=id < "$work/lines" | cmp - "$work/ids" ||
     fail "ids differ from spm_encode's"
