@@ -29,7 +29,8 @@ struct iso_format {
     bool (*matches)(const unsigned char *head, size_t n);
     enum iso_status (*open)(struct iso_file_reader **out, const struct iso_file_reader *base,
                             struct iso_err *err);
-    /* The next document or *end.  Sets text and len, or tokens, n_tokens and more; and index.
+    /* The next document or *end.  Sets text and len, or tokens, n_tokens, stream and more; and
+     * index.
      * After ISO_BAD_INPUT the next call must go on behind the damage (in the end it must give
      * *end): that is how bad places are skipped. */
     enum iso_status (*next)(struct iso_file_reader *f, struct iso_doc *doc, bool *end,

@@ -250,7 +250,7 @@ static enum iso_status add_stream(struct packing *p, const struct iso_doc *doc, 
 
 /* ---- sources ---- */
 
-static enum iso_status add_document(struct packing *p, const struct iso_doc *doc, bool *in_stream,
+static enum iso_status add_document(struct packing *p, const struct iso_doc *doc,
                                     struct iso_err *err)
 {
     if (!doc->tokens) {
@@ -261,10 +261,9 @@ static enum iso_status add_document(struct packing *p, const struct iso_doc *doc
     enum iso_status st = check_range(p, doc, err);
     if (st != ISO_OK)
         return st;
-    bool stream = doc->more || *in_stream;
-    *in_stream = doc->more;
-    return stream ? add_stream(p, doc, err)
-                  : add_item(p, doc->tokens, doc->n_tokens * sizeof *doc->tokens, true, false, err);
+    if (doc->stream)
+        return add_stream(p, doc, err);
+    return add_item(p, doc->tokens, doc->n_tokens * sizeof *doc->tokens, true, false, err);
 }
 
 static void show_progress(struct packing *p, const struct iso_reader *r)
@@ -280,12 +279,12 @@ static enum iso_status read_source(struct packing *p, const char *path, struct i
 {
     struct iso_reader *r = NULL;
     enum iso_status st = iso_reader_open(&r, path, &p->opts->reader, err);
-    bool end = false, in_stream = false;
+    bool end = false;
     struct iso_doc doc;
     for (int64_t n = 0; st == ISO_OK && !end; n++) {
         st = iso_reader_next(r, &doc, &end, err);
         if (st == ISO_OK && !end)
-            st = add_document(p, &doc, &in_stream, err);
+            st = add_document(p, &doc, err);
         if (st == ISO_OK && n % 256 == 0)
             show_progress(p, r);
     }

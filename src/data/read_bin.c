@@ -166,6 +166,7 @@ static enum iso_status next_bin(struct iso_file_reader *f, struct iso_doc *doc, 
     b->base.bytes_done = b->at - (const unsigned char *)b->map.bytes;
     doc->tokens = b->piece;
     doc->n_tokens = n;
+    doc->stream = true;
     doc->more = n < left;
     doc->index = b->index++;
     return ISO_OK;

@@ -28,7 +28,8 @@ struct iso_doc {
     size_t len;
     const uint32_t *tokens; /* NULL when there is text */
     size_t n_tokens;
-    bool more;        /* tokens only: a piece of one stream that goes on with the next document */
+    bool stream;      /* tokens only: a piece of a stream, which has no documents of its own */
+    bool more;        /* of a stream: it goes on with the next document */
     int64_t index;    /* row, line or document of its file, from 0 */
     const char *path; /* the file; valid until iso_reader_close */
 };

@@ -625,6 +625,35 @@ static void test_ready_tokens(void **state)
     empty_dir(dir);
 }
 
+/* A stream of one row over and over, short or long: repeated stretches are kept, and the split is
+ * by rows, not by files. */
+static void test_short_stream(void **state)
+{
+    (void)state;
+    enum { ROW = 64 };
+    for (size_t rows = 10; rows <= 5120; rows *= 512) {
+        char bin[192], out[192];
+        uint16_t *tokens = ISO_NEW_N(uint16_t, rows * ROW);
+        for (size_t i = 0; i < rows * ROW; i++)
+            tokens[i] = (uint16_t)(i % ROW);
+        iso_file_write(in_dir(bin, "a.bin"), tokens, rows * ROW * sizeof *tokens, NULL);
+        free(tokens);
+        const char *sources[] = {bin, bin};
+        struct iso_pack_opts o = pack_opts(sources, in_dir(out, "out"));
+        o.n_sources = 2;
+        o.tokenizer = NULL;
+        o.vocab = ROW;
+        o.val = 0;
+        struct iso_pack_result r;
+        struct iso_err err;
+        assert_int_equal(iso_pack(&r, &o, &err), ISO_OK);
+        assert_int_equal(r.documents, 2 * rows);
+        assert_int_equal(r.duplicates, 0);
+        assert_int_equal(r.split[ISO_SPLIT_TRAIN].counts.rows, 2 * rows);
+        empty_dir(dir);
+    }
+}
+
 /* ---- drift ---- */
 
 /* A directory whose 200 rows come in the order given by `seed` (0: as made). The share of low
@@ -693,6 +722,7 @@ int main(void)
         cmocka_unit_test(test_killed_installation),
         cmocka_unit_test(test_failed_replacement),
         cmocka_unit_test(test_ready_tokens),
+        cmocka_unit_test(test_short_stream),
         cmocka_unit_test(test_drift),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
