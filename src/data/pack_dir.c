@@ -66,9 +66,12 @@ enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path
     iso_xxh64_begin(&sum, 0);
     struct iso_inputs in;
     enum iso_status st = iso_inputs_find(&in, path, opts, err);
-    for (size_t i = 0; i < in.n && st == ISO_OK; i++)
-        st =
-            hash_file(s, &sum, in.files[i], in.directory ? strrchr(in.files[i], '/') + 1 : "", err);
+    for (size_t i = 0; i < in.n && st == ISO_OK; i++) {
+        /* A file given by name may be renamed, as long as it is read in the same way. */
+        const char *name =
+            in.directory ? strrchr(in.files[i], '/') + 1 : iso_reader_format_of(path, opts);
+        st = hash_file(s, &sum, in.files[i], name, err);
+    }
     iso_inputs_release(&in);
     s->hash = iso_xxh64_end(&sum);
     return st;

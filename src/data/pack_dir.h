@@ -15,7 +15,7 @@
 struct iso_pack_source {
     const char *path;
     int64_t files, bytes;
-    uint64_t hash; /* of names and contents; 0 for standard input */
+    uint64_t hash; /* of names (or the format, of a file) and contents; 0 for standard input */
     bool piped;
 };
 enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path,

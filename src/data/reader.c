@@ -102,6 +102,21 @@ static const struct iso_format *detect(const char *path, const unsigned char *he
     return by_name ? by_name : by_bytes ? by_bytes : &iso_format_text;
 }
 
+const char *iso_reader_format_of(const char *path, const struct iso_reader_opts *opts)
+{
+    if (opts && opts->format)
+        return opts->format;
+    struct iso_stream *stream = NULL;
+    const unsigned char *head;
+    size_t n;
+    struct iso_err err;
+    bool readable = iso_stream_open(&stream, path, &err) == ISO_OK &&
+                    iso_stream_peek(stream, &head, &n, &err) == ISO_OK;
+    const char *name = readable ? detect(path, head, n)->name : "";
+    iso_stream_close(stream);
+    return name;
+}
+
 /* ---- the files of a path ---- */
 
 static bool name_tells(const char *path)

@@ -77,6 +77,9 @@ enum iso_status iso_reader_next(struct iso_reader *r, struct iso_doc *doc, bool 
 struct iso_reader_stats iso_reader_get_stats(const struct iso_reader *r);
 void iso_reader_close(struct iso_reader *r); /* NULL is fine */
 
+/* The format in which a file given by name is read; "" when its first bytes cannot be read, and
+ * reading will say why.  `opts` may be NULL. */
+const char *iso_reader_format_of(const char *path, const struct iso_reader_opts *opts);
 /* Format i of the table, for help texts and completion; NULL behind the last. */
 const char *iso_reader_format_name(size_t i);
 const char *iso_reader_format_help(size_t i);

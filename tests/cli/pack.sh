@@ -62,6 +62,17 @@ status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 63 --out "$work/two"
 "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 63 --out "$work/two" --force > /dev/null
 "$iso" data "$work/two" --json | grep -q '"T": 63' || fail "--force"
 
+# Another name of the same file is the same source, unless it is read as another format.
+awk '{ print "{\"text\": \"" $0 "\"}" }' "$work/text.txt" > "$work/j.txt"
+"$iso" -q pack "$work/j.txt" --tokenizer bytes -T 63 --out "$work/named" > /dev/null
+mv "$work/j.txt" "$work/k.txt"
+"$iso" pack "$work/k.txt" --tokenizer bytes -T 63 --out "$work/named" | grep -q "nothing to do" ||
+    fail "a renamed source"
+mv "$work/k.txt" "$work/j.jsonl"
+status=0; "$iso" pack "$work/j.jsonl" --tokenizer bytes -T 63 --out "$work/named" \
+    2> "$work/err" || status=$?
+[ $status = 1 ] && grep -q "sources is" "$work/err" || fail "a source read as another format"
+
 # Usage errors.
 status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --format txt --out "$work/one" \
     2> "$work/err" || status=$?
