@@ -1,7 +1,6 @@
 /* A parallel loop: see parallel.h. */
 #include "base/parallel.h"
 
-#include "base/err.h"
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -47,13 +46,16 @@ void iso_parallel_for(size_t n, int threads, void (*fn)(void *ctx, size_t i, int
         return;
     }
     struct worker *workers = ISO_NEW_N(struct worker, (size_t)threads);
-    for (int t = 0; t < threads; t++) {
-        workers[t] = (struct worker){.loop = &loop, .index = t};
-        if (t > 0 && pthread_create(&workers[t].thread, NULL, run, &workers[t]) != 0)
-            ISO_BUG("cannot start thread %d of %d", t, threads);
+    workers[0] = (struct worker){.loop = &loop};
+    int started = 1;
+    for (; started < threads; started++) {
+        struct worker *w = &workers[started];
+        *w = (struct worker){.loop = &loop, .index = started};
+        if (pthread_create(&w->thread, NULL, run, w) != 0)
+            break;
     }
     run(&workers[0]);
-    for (int t = 1; t < threads; t++)
+    for (int t = 1; t < started; t++)
         pthread_join(workers[t].thread, NULL);
     free(workers);
 }

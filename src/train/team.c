@@ -4,7 +4,6 @@
  * last of them has finished the round. */
 #include "train/team.h"
 
-#include "base/err.h"
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -19,7 +18,7 @@ struct member {
 };
 
 struct iso_team {
-    int workers;
+    int workers, started; /* those that have a thread, the caller's among them */
     struct member *member;
     pthread_mutex_t mutex;
     pthread_cond_t start, done;
@@ -60,10 +59,11 @@ struct iso_team *iso_team_new(int workers)
     pthread_mutex_init(&t->mutex, NULL);
     pthread_cond_init(&t->start, NULL);
     pthread_cond_init(&t->done, NULL);
-    for (int i = 1; i < workers; i++) {
-        t->member[i] = (struct member){.team = t, .index = i};
-        if (pthread_create(&t->member[i].thread, NULL, member_main, &t->member[i]) != 0)
-            ISO_BUG("cannot start thread %d of %d", i, workers);
+    for (t->started = 1; t->started < workers; t->started++) {
+        struct member *m = &t->member[t->started];
+        *m = (struct member){.team = t, .index = t->started};
+        if (pthread_create(&m->thread, NULL, member_main, m) != 0)
+            break;
     }
     return t;
 }
@@ -76,7 +76,7 @@ void iso_team_free(struct iso_team *t)
     t->end = true;
     pthread_cond_broadcast(&t->start);
     pthread_mutex_unlock(&t->mutex);
-    for (int i = 1; i < t->workers; i++)
+    for (int i = 1; i < t->started; i++)
         pthread_join(t->member[i].thread, NULL);
     pthread_cond_destroy(&t->start);
     pthread_cond_destroy(&t->done);
@@ -95,11 +95,13 @@ void iso_team_run(struct iso_team *t, void (*fn)(void *ctx, int worker), void *c
     pthread_mutex_lock(&t->mutex);
     t->fn = fn;
     t->ctx = ctx;
-    t->busy = t->workers - 1;
+    t->busy = t->started - 1;
     t->round++;
     pthread_cond_broadcast(&t->start);
     pthread_mutex_unlock(&t->mutex);
     fn(ctx, 0);
+    for (int i = t->started; i < t->workers; i++)
+        fn(ctx, i);
     pthread_mutex_lock(&t->mutex);
     while (t->busy > 0)
         pthread_cond_wait(&t->done, &t->mutex);

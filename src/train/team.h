@@ -1,5 +1,6 @@
 /* A team of threads that stays for a whole run: one call hands the same function to every
- * worker and returns when all are done.  The caller is worker 0. */
+ * worker and returns when all are done.  The caller is worker 0, and every worker for which the
+ * system gave no thread: so workers must not wait for each other. */
 #ifndef ISO_TRAIN_TEAM_H
 #define ISO_TRAIN_TEAM_H
 

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/settings.h"
 #include "base/table.h"
+#include "no_threads.h"
 
 #include <math.h>
 #include <signal.h>
@@ -416,6 +417,18 @@ static void test_parallel(void **state)
     }
 }
 
+/* Without threads the caller does all the work. */
+static void test_parallel_without_threads(void **state)
+{
+    (void)state;
+    size_t squares[100] = {0};
+    pthread_attr_t before = no_threads_begin();
+    iso_parallel_for(100, 4, add_index, squares);
+    no_threads_end(before);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(squares[i], i * i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_parallel_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

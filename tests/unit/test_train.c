@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "no_threads.h"
 #include "train/machine.h"
 #include "train/metrics.h"
 #include "train/settings.h"
@@ -98,6 +99,23 @@ static void test_threads(void **state)
         iso_trainer_free(a);
         iso_trainer_free(b);
     }
+}
+
+/* Workers for which the system gives no thread do their share all the same. */
+static void test_without_threads(void **state)
+{
+    (void)state;
+    double x[3], y[3];
+    struct iso_trainer *a = make(3, 3, 9, 1);
+    pthread_attr_t before = no_threads_begin();
+    struct iso_trainer *b = make(3, 3, 9, 1);
+    no_threads_end(before);
+    run(a, x, 3);
+    run(b, y, 3);
+    assert_memory_equal(x, y, sizeof x);
+    assert_same_weights(a, b);
+    iso_trainer_free(a);
+    iso_trainer_free(b);
 }
 
 static char dir[64];
@@ -389,6 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_without_threads),
         cmocka_unit_test_setup_teardown(test_resume, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_damaged_state, make_dir, remove_dir),
         cmocka_unit_test(test_learning),
