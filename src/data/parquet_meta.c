@@ -311,16 +311,16 @@ static enum iso_status read_row_groups(struct iso_pq_meta *m, struct footer *f, 
     size_t n = iso_thrift_list(t, &f->groups_field, ISO_THRIFT_STRUCT);
     if (t->bad)
         return fail_damaged(err, "row groups");
-    int64_t rows = 0;
+    int64_t left = f->n_rows; /* counted down: a sum of false counts could overflow */
     for (size_t i = 0; i < n; i++) {
         enum iso_status st = read_row_group(m, t, data_end, err);
         if (st != ISO_OK)
             return st;
-        rows += m->chunks[i].n_rows;
-        if (rows > f->n_rows)
+        if (m->chunks[i].n_rows > left)
             break;
+        left -= m->chunks[i].n_rows;
     }
-    return rows == f->n_rows ? ISO_OK : fail_damaged(err, "rows of the row groups do not add up");
+    return left == 0 ? ISO_OK : fail_damaged(err, "rows of the row groups do not add up");
 }
 
 /* Finds the metadata between the data and the last eight bytes. */

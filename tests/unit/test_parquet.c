@@ -299,6 +299,40 @@ static void test_contradictions(void **state)
 }
 
 /* The CRC of the CRC's check string "123456789" is in every catalogue of CRCs. */
+/* Row groups whose rows, counted in 64 bits, add up to those of the file only by an overflow. */
+static void test_overflowing_rows(void **state)
+{
+    (void)state;
+    enum { GROUPS = 3 << 15 };
+    struct iso_str file = {0};
+    PUT(&file, "PAR1\0\0\0\0\0\0\0\0");
+    PUT(&file, "\x15\2\x19\x2C\x48\1r\x15\2\0\x15\x0C\x25\0\x18\4text\0"); /* as above */
+    PUT(&file, "\x16\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\1");              /* 2^63 - 1 rows */
+    PUT(&file, "\x19\xFC\x80\x80\6");                                      /* in 3 * 2^15 groups */
+    for (int i = 0; i < GROUPS; i++) {
+        /* Zigzag of 2^48; in the last group 2^48 - 1. */
+        const char *rows =
+            i + 1 < GROUPS ? "\x80\x80\x80\x80\x80\x80\x80\1" : "\xFE\xFF\xFF\xFF\xFF\xFF\x7F";
+        PUT(&file, "\x19\x1C\x3C\x15\x0C\x29\x18\4text\x15\0\x16");
+        iso_str_puts(&file, rows);
+        PUT(&file, "\x26\x08\x26\x08\0\0\x26");
+        iso_str_puts(&file, rows);
+        PUT(&file, "\0");
+    }
+    PUT(&file, "\0");
+    uint32_t size = (uint32_t)file.len - 12;
+    put_bytes(&file, (const char *)&size, sizeof size);
+    PUT(&file, "PAR1");
+    struct iso_pq_meta m;
+    struct iso_err err = {""};
+    enum iso_status st =
+        iso_pq_meta_read(&m, (const unsigned char *)file.text, file.len, NULL, &err);
+    assert_int_equal(st, ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "rows of the row groups do not add up"));
+    iso_pq_meta_release(&m);
+    iso_str_release(&file);
+}
+
 static void test_crc(void **state)
 {
     (void)state;
@@ -339,10 +373,15 @@ static void test_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crc),          cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_text_files),   cmocka_unit_test(test_token_files),
-        cmocka_unit_test(test_duckdb_files), cmocka_unit_test(test_odd_files),
-        cmocka_unit_test(test_messages),     cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_crc),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_text_files),
+        cmocka_unit_test(test_token_files),
+        cmocka_unit_test(test_duckdb_files),
+        cmocka_unit_test(test_odd_files),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_overflowing_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
