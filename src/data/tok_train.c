@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "data/tok.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #if ISO_HAVE_SENTENCEPIECE
@@ -82,6 +83,46 @@ static bool next_sentence(void *ctx, const char **text, size_t *len)
     return true;
 }
 
+/* The number behind `before` in the library's message, 0 when that is not what it says. */
+static long long number_behind(const char *message, const char *before)
+{
+    const char *at = strstr(message, before);
+    return at ? strtoll(at + strlen(before), NULL, 10) : 0;
+}
+
+/* The library's message names settings of its own; where they are ours, say so. */
+static enum iso_status explain(struct iso_err *err, const struct feed *f, int64_t vocab,
+                               const struct iso_err *from_library)
+{
+    if (f->result->lines == 0)
+        return iso_fail(err, ISO_BAD_INPUT, "%s: there is no text here to train on", f->sources[0]);
+    long long least = number_behind(from_library->msg, " vs ");
+    long long most = number_behind(from_library->msg, "set it to a value <= ");
+    if (least && strstr(from_library->msg, "smaller than required_chars"))
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "--vocab %lld is too small: the bytes and the characters of this text need "
+                        "at least %lld",
+                        (long long)vocab, least);
+    if (most)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "--vocab %lld is too large: this text gives at most %lld pieces; give more "
+                        "text, or a smaller --vocab",
+                        (long long)vocab, most);
+    *err = *from_library;
+    return ISO_BAD_INPUT;
+}
+
+static enum iso_status train(struct iso_str *model, struct feed *f, int64_t vocab,
+                             struct iso_err *err)
+{
+    struct iso_err from_library = {""};
+    enum iso_status st = iso_spm_train(model, vocab, next_sentence, f, &from_library);
+    iso_reader_close(f->reader);
+    if (f->status != ISO_OK)
+        return f->status; /* the reader's message explains more than the trainer's */
+    return st == ISO_OK ? ISO_OK : explain(err, f, vocab, &from_library);
+}
+
 enum iso_status iso_tok_train(struct iso_tok_train_result *result, const char *out, int64_t vocab,
                               const char *const *sources, size_t n_sources,
                               const struct iso_reader_opts *reader, struct iso_err *err)
@@ -89,16 +130,18 @@ enum iso_status iso_tok_train(struct iso_tok_train_result *result, const char *o
     *result = (struct iso_tok_train_result){0};
     struct feed f = {
         .result = result, .sources = sources, .n_sources = n_sources, .opts = reader, .err = err};
+    struct iso_file_out file; /* opened first: training takes long, and must not be in vain */
+    enum iso_status st = iso_file_open_out(&file, out, err);
+    if (st != ISO_OK)
+        return st;
     struct iso_str model = {0};
-    struct iso_err from_library = {""};
-    enum iso_status st = iso_spm_train(&model, vocab, next_sentence, &f, &from_library);
-    if (f.status != ISO_OK)
-        st = f.status; /* the reader's message explains more than the trainer's */
-    else if (st != ISO_OK)
-        *err = from_library;
-    if (st == ISO_OK)
-        st = iso_file_write(out, model.text, model.len, err);
-    iso_reader_close(f.reader);
+    st = train(&model, &f, vocab, err);
+    if (st == ISO_OK) {
+        fwrite(model.text, 1, model.len, file.f); /* a short write shows in commit's ferror */
+        st = iso_file_commit(&file, err);
+    } else {
+        iso_file_abandon(&file);
+    }
     iso_str_release(&model);
     return st;
 }

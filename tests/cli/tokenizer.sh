@@ -51,6 +51,25 @@ printf '  two  spaces \ttab na\xc3\xafve \xf0\x9f\x98\x80\nlore mifa, sol\n\nx\n
 status=0; "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/c" 2> /dev/null || status=$?
 [ $status = 2 ] || fail "a model's name must end in .model: exit code $status"
 
+# What cannot work is said in our own words, and before the training where possible.
+refused() { # WORDS OPTIONS...: fails with a message that has WORDS, and leaves no file
+    local words=$1 status=0
+    shift
+    "$iso" tokenizer train "$@" 2> "$work/err" || status=$?
+    [ $status = 1 ] && grep -q -- "$words" "$work/err" || fail "$*: $(cat "$work/err")"
+    [ -z "$(find "$work" -name 'no.model*')" ] || fail "$*: a file is left behind"
+}
+refused "nodir/no.model: cannot write" --out "$work/nodir/no.model" "$work/none.txt"
+: > "$work/empty.txt"
+refused "empty.txt: there is no text" --out "$work/no.model" "$work/empty.txt"
+printf 'hello world\n' > "$work/hello.txt"
+refused "--vocab 260 is too small: .*at least 267" --vocab 260 --out "$work/no.model" "$work/hello.txt"
+refused "--vocab 400 is too large: .*at most 285" --vocab 400 --out "$work/no.model" "$work/hello.txt"
+for vocab in 267 285; do
+    "$iso" tokenizer train --vocab $vocab --out "$work/h.model" "$work/hello.txt" > /dev/null ||
+        fail "--vocab $vocab"
+done
+
 # A model in the folder to pack into is not lost, whether packing succeeds or not.
 mkdir "$work/data"
 cp "$work/a.model" "$work/data/tokenizer.model"

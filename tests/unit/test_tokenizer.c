@@ -278,11 +278,11 @@ static void test_train(void **state)
     assert_int_equal(t.bos, 1);
     assert_true(t.fast_path);
     iso_tokenizer_close(&t);
-    /* More pieces than the text has: the library's own advice reaches the user. */
+    /* More pieces than the text has: it is said in our words. */
     struct iso_tok_train_result r;
     const char *sources[] = {text_path};
     assert_int_equal(iso_tok_train(&r, second, 90000, sources, 1, NULL, &err), ISO_BAD_INPUT);
-    assert_non_null(strstr(err.msg, "ocabulary size"));
+    assert_non_null(strstr(err.msg, "--vocab 90000 is too large"));
     sources[0] = "/nonexistent.txt";
     assert_int_equal(iso_tok_train(&r, second, 400, sources, 1, NULL, &err), ISO_IO);
 }
