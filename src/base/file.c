@@ -170,9 +170,11 @@ int64_t iso_file_size(const char *path)
 
 enum iso_status iso_dir_make(const char *path, struct iso_err *err)
 {
+    if (!*path)
+        return iso_fail(err, ISO_BAD_INPUT, "the name of the directory is empty");
     char *copy = strdup(path);
     enum iso_status st = ISO_OK;
-    for (char *p = copy + 1; st == ISO_OK && *copy; p++) {
+    for (char *p = copy + 1; st == ISO_OK; p++) {
         if (*p != '/' && *p != '\0')
             continue;
         char saved = *p;

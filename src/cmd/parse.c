@@ -64,6 +64,9 @@ static enum iso_status store(struct line *l, const struct iso_opt *opt, const ch
         *(bool *)field = true;
         return ISO_OK;
     case ISO_OPT_STRING:
+        /* "$DIR" unset: what is put behind it would go to the root of the file system. */
+        if (iso_str_eq(opt->name, "out") && !*value)
+            return iso_fail(l->err, ISO_USAGE, "--out: the name is empty; for this folder write .");
         *(const char **)field = value;
         return ISO_OK;
     case ISO_OPT_LIST: {

@@ -84,6 +84,8 @@ for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0";
     "$iso" pack "$work/text.txt" --tokenizer bytes $bad --out "$work/bad" 2> "$work/err" || status=$?
     [ $status != 0 ] && grep -q -- "${bad%% *}" "$work/err" || fail "$bad: $(cat "$work/err")"
 done
+status=0; "$iso" pack "$work/text.txt" --tokenizer bytes --out "" 2> "$work/err" || status=$?
+[ $status = 2 ] && grep -q "name is empty" "$work/err" || fail "--out with an empty name"
 status=0; "$iso" pack "$work/text.txt" --out "$work/bad" 2> "$work/err" || status=$?
 [ $status = 2 ] && grep -q "tokenizer is missing" "$work/err" || fail "no tokenizer"
 status=0; "$iso" pack "$work/none.txt" --tokenizer bytes --out "$work/bad" 2> "$work/err" || status=$?

@@ -359,6 +359,7 @@ static void test_files(void **state)
     assert_non_null(mkdtemp(dir));
     struct iso_str path = {0}, back = {0};
     iso_str_printf(&path, "%s/a/b", dir);
+    assert_int_equal(iso_dir_make("", &err), ISO_BAD_INPUT);
     assert_int_equal(iso_dir_make(path.text, &err), ISO_OK);
     iso_str_puts(&path, "/f");
     assert_int_equal(iso_file_write(path.text, "hello", 5, &err), ISO_OK);
