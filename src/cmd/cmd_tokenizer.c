@@ -119,6 +119,9 @@ static enum iso_status each_line(const char *path,
         if (st != ISO_OK)
             iso_fail_in(err, st, "%s:%lld", path ? path : "standard input", n);
     }
+    if (st == ISO_OK && ferror(f))
+        st = iso_fail(err, ISO_IO, "%s: cannot read: %s", path ? path : "standard input",
+                      strerror(errno));
     free(line);
     if (f != stdin)
         fclose(f);

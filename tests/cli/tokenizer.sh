@@ -23,6 +23,8 @@ grep -q "standard input:1: column 5" "$work/err" || fail "place of a bad id: $(c
 status=0; echo "1 2 999" | "$iso" tokenizer decode bytes 2> "$work/err" || status=$?
 { [ $status = 1 ] && grep -q "token 999 .*outside the vocabulary of 257" "$work/err"; } ||
     fail "id out of range: $(cat "$work/err")"
+status=0; "$iso" tokenizer encode bytes "$work" 2> "$work/err" || status=$?
+{ [ $status = 1 ] && grep -q "$work: cannot read" "$work/err"; } || fail "a folder is no file"
 status=0; "$iso" tokenizer encode nonsense < /dev/null 2> "$work/err" || status=$?
 { [ $status = 1 ] && grep -q "isodepth tokenizer train" "$work/err"; } || fail "unknown tokenizer"
 
