@@ -89,6 +89,11 @@ static enum iso_status choose_tokenizer(struct packing *p, struct iso_err *err)
     const struct iso_pack_opts *o = p->opts;
     struct iso_shard_spec *spec = &p->plan.spec;
     spec->T = (uint32_t)o->T;
+    if (o->tokenizer && o->vocab > 0)
+        return iso_fail(err, ISO_USAGE,
+                        "--vocab is for ready tokens without a tokenizer; the vocabulary of "
+                        "--tokenizer %s is its own",
+                        o->tokenizer);
     if (o->tokenizer) {
         enum iso_status st = iso_tokenizer_open(&p->tokenizer, o->tokenizer, err);
         if (st != ISO_OK)

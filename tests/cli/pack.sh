@@ -78,7 +78,7 @@ status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --format txt --o
     2> "$work/err" || status=$?
 [ $status = 2 ] && grep -q "no input format 'txt', did you mean 'text'" "$work/err" ||
     fail "--format: $(cat "$work/err")"
-for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0"; do
+for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0" "--vocab 99"; do
     status=0
     # shellcheck disable=SC2086 # an option and its value
     "$iso" pack "$work/text.txt" --tokenizer bytes $bad --out "$work/bad" 2> "$work/err" || status=$?
