@@ -21,6 +21,8 @@ static const char *remedy(int error)
     case ENOSPC:
     case EDQUOT:
         return "; free some space and start again, nothing written before is lost";
+    case EFBIG:
+        return "; raise the limit of a file's size (ulimit -f)";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -33,7 +35,7 @@ static const char *remedy(int error)
     }
 }
 
-static enum iso_status fail_errno(struct iso_err *err, const char *path, const char *what)
+enum iso_status iso_file_fail(struct iso_err *err, const char *path, const char *what)
 {
     int error = errno;
     return iso_fail(err, ISO_IO, "%s: cannot %s: %s%s", path, what, strerror(error), remedy(error));
@@ -44,7 +46,7 @@ enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_
     bool standard = iso_str_eq(path, "-");
     FILE *f = standard ? stdin : fopen(path, "rb");
     if (!f)
-        return fail_errno(err, path, "open");
+        return iso_file_fail(err, path, "open");
     iso_str_clear(out);
     static const size_t chunk = 1 << 16;
     char *buf = iso_alloc(chunk, 1);
@@ -52,7 +54,7 @@ enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_
     for (size_t n; (n = fread(buf, 1, chunk, f)) > 0;)
         iso_str_append(out, buf, n);
     if (ferror(f))
-        st = fail_errno(err, path, "read");
+        st = iso_file_fail(err, path, "read");
     free(buf);
     if (!standard)
         fclose(f);
@@ -67,7 +69,7 @@ enum iso_status iso_file_open_out(struct iso_file_out *out, const char *path, st
     out->f = fopen(out->temp, "wb");
     if (out->f)
         return ISO_OK;
-    enum iso_status st = fail_errno(err, path, "write");
+    enum iso_status st = iso_file_fail(err, path, "write");
     iso_file_abandon(out);
     return st;
 }
@@ -78,9 +80,9 @@ static enum iso_status sync_directory_of(const char *path, struct iso_err *err)
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY);
     free(copy);
     if (fd < 0)
-        return fail_errno(err, path, "open the directory of");
+        return iso_file_fail(err, path, "open the directory of");
     int failed = fsync(fd) != 0 && errno != EINVAL; /* EINVAL: a file system without it */
-    enum iso_status st = failed ? fail_errno(err, path, "sync the directory of") : ISO_OK;
+    enum iso_status st = failed ? iso_file_fail(err, path, "sync the directory of") : ISO_OK;
     close(fd);
     return st;
 }
@@ -88,7 +90,7 @@ static enum iso_status sync_directory_of(const char *path, struct iso_err *err)
 enum iso_status iso_file_move(const char *from, const char *to, struct iso_err *err)
 {
     if (rename(from, to) != 0)
-        return fail_errno(err, to, "rename the finished file to");
+        return iso_file_fail(err, to, "rename the finished file to");
     return sync_directory_of(to, err);
 }
 
@@ -96,11 +98,11 @@ enum iso_status iso_file_commit(struct iso_file_out *out, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
     if (ferror(out->f) || fflush(out->f) != 0 || fsync(fileno(out->f)) != 0)
-        st = fail_errno(err, out->path, "write");
+        st = iso_file_fail(err, out->path, "write");
     int closed = fclose(out->f);
     out->f = NULL;
     if (st == ISO_OK && closed != 0)
-        st = fail_errno(err, out->path, "write");
+        st = iso_file_fail(err, out->path, "write");
     if (st == ISO_OK)
         st = iso_file_move(out->temp, out->path, err);
     iso_file_abandon(out);
@@ -141,7 +143,7 @@ enum iso_status iso_file_append_line(int fd, const char *path, const char *text,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            st = fail_errno(err, path, "append to");
+            st = iso_file_fail(err, path, "append to");
             break;
         }
         done += (size_t)n;
@@ -180,7 +182,7 @@ enum iso_status iso_dir_make(const char *path, struct iso_err *err)
         char saved = *p;
         *p = '\0';
         if (mkdir(copy, 0777) != 0 && !(errno == EEXIST && iso_dir_exists(copy)))
-            st = fail_errno(err, copy, "make the directory");
+            st = iso_file_fail(err, copy, "make the directory");
         *p = saved;
         if (!saved)
             break;
@@ -200,7 +202,7 @@ enum iso_status iso_dir_list(char ***names, size_t *n, const char *path, struct 
     *n = 0;
     DIR *dir = opendir(path);
     if (!dir)
-        return fail_errno(err, path, "open the directory");
+        return iso_file_fail(err, path, "open the directory");
     size_t room = 0;
     for (struct dirent *e; (e = readdir(dir));)
         if (!iso_str_eq(e->d_name, ".") && !iso_str_eq(e->d_name, ".."))
@@ -223,17 +225,17 @@ enum iso_status iso_map_open(struct iso_map *map, const char *path, struct iso_e
     *map = (struct iso_map){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fail_errno(err, path, "open");
+        return iso_file_fail(err, path, "open");
     struct stat info;
     enum iso_status st = ISO_OK;
     if (fstat(fd, &info) != 0)
-        st = fail_errno(err, path, "look at");
+        st = iso_file_fail(err, path, "look at");
     else if (!S_ISREG(info.st_mode))
         st = iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file", path);
     if (st == ISO_OK && info.st_size > 0) {
         void *p = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED)
-            st = fail_errno(err, path, "map");
+            st = iso_file_fail(err, path, "map");
         else
             *map = (struct iso_map){p, (size_t)info.st_size};
     }
@@ -253,14 +255,14 @@ enum iso_status iso_lock_acquire(int *fd, bool *held, const char *path, struct i
     *held = false;
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*fd < 0)
-        return fail_errno(err, path, "open the lock");
+        return iso_file_fail(err, path, "open the lock");
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
         return ISO_OK;
     enum iso_status st = ISO_OK;
     if (errno == EWOULDBLOCK)
         *held = true;
     else
-        st = fail_errno(err, path, "lock");
+        st = iso_file_fail(err, path, "lock");
     close(*fd);
     *fd = -1;
     return st;

@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The error of a system call on `path`, from errno: "PATH: cannot WHAT: why; what helps". */
+enum iso_status iso_file_fail(struct iso_err *err, const char *path, const char *what);
+
 /* Reads all of `path` ("-": standard input) into `out`, which the caller releases. */
 enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err);
 /* Writes `len` bytes to `path` atomically. */

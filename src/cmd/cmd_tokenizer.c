@@ -10,7 +10,6 @@
 #include "data/tok_train.h"
 #include "data/tokenizer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +106,7 @@ static enum iso_status each_line(const char *path,
 {
     FILE *f = !path || iso_str_eq(path, "-") ? stdin : fopen(path, "rb");
     if (!f)
-        return iso_fail(err, ISO_IO, "%s: cannot open: %s", path, strerror(errno));
+        return iso_file_fail(err, path, "open");
     char *line = NULL;
     size_t room = 0;
     ssize_t len;
@@ -120,8 +119,7 @@ static enum iso_status each_line(const char *path,
             iso_fail_in(err, st, "%s:%lld", path ? path : "standard input", n);
     }
     if (st == ISO_OK && ferror(f))
-        st = iso_fail(err, ISO_IO, "%s: cannot read: %s", path ? path : "standard input",
-                      strerror(errno));
+        st = iso_file_fail(err, path ? path : "standard input", "read");
     free(line);
     if (f != stdin)
         fclose(f);

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static enum iso_status hash_file(struct iso_pack_source *s, struct iso_xxh64 *su
 {
     FILE *f = fopen(path, "rb");
     if (!f)
-        return iso_fail(err, ISO_IO, "%s: cannot open: %s", path, strerror(errno));
+        return iso_file_fail(err, path, "open");
     struct iso_xxh64 contents;
     iso_xxh64_begin(&contents, 0);
     const size_t room = 1 << 20;
@@ -42,7 +41,7 @@ static enum iso_status hash_file(struct iso_pack_source *s, struct iso_xxh64 *su
         iso_xxh64_add(&contents, chunk, n);
     enum iso_status st = ISO_OK;
     if (ferror(f))
-        st = iso_fail(err, ISO_IO, "%s: cannot read: %s", path, strerror(errno));
+        st = iso_file_fail(err, path, "read");
     const uint64_t facts[] = {contents.total, iso_xxh64_end(&contents)};
     iso_xxh64_add(sum, name, strlen(name) + 1);
     iso_xxh64_add(sum, facts, sizeof facts);

@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,8 +77,7 @@ enum iso_status iso_shard_finish(struct iso_shard_out *out, struct iso_err *err)
     memcpy(h.magic, magic, sizeof h.magic);
     h.header_checksum = header_sum(&h);
     if (fseek(out->file.f, 0, SEEK_SET) != 0) {
-        enum iso_status st =
-            iso_fail(err, ISO_IO, "%s: cannot write: %s", out->file.path, strerror(errno));
+        enum iso_status st = iso_file_fail(err, out->file.path, "write");
         iso_shard_abandon(out);
         return st;
     }

@@ -1,6 +1,7 @@
 /* Streams of bytes: see stream.h. */
 #include "data/stream.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "data/codec.h"
@@ -77,7 +78,7 @@ static enum iso_status fill(struct iso_stream *s, struct iso_err *err)
         n = read(s->fd, s->in, IN_ROOM);
     while (n < 0 && errno == EINTR);
     if (n < 0)
-        return iso_fail(err, ISO_IO, "%s: cannot read: %s", s->path, strerror(errno));
+        return iso_file_fail(err, s->path, "read");
     s->in_start = 0;
     s->in_end = (size_t)n;
     s->bytes_in += n;
@@ -94,7 +95,7 @@ enum iso_status iso_stream_open(struct iso_stream **out, const char *path, struc
     s->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     enum iso_status st = ISO_OK;
     if (s->fd < 0)
-        st = iso_fail(err, ISO_IO, "%s: cannot open: %s", s->path, strerror(errno));
+        st = iso_file_fail(err, s->path, "open");
     if (st == ISO_OK)
         st = fill(s, err);
     if (st == ISO_OK) {

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/json.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ enum iso_status iso_metrics_open(struct iso_metrics *m, const char *dir, int64_t
     if (st == ISO_OK) {
         m->fd = open(m->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         if (m->fd < 0 || ftruncate(m->fd, (off_t)keep(&text, step)) != 0)
-            st = iso_fail(err, ISO_IO, "%s: cannot write: %s", m->path, strerror(errno));
+            st = iso_file_fail(err, m->path, "write");
     }
     iso_str_release(&text);
     if (st == ISO_OK && tensorboard)

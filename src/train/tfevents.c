@@ -1,10 +1,10 @@
 /* Event files for TensorBoard: see tfevents.h. */
 #include "train/tfevents.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ enum iso_status iso_tfevents_open(struct iso_tfevents **out, const char *dir, in
     e->f = fopen(e->path, "ab");
     *out = e;
     if (!e->f)
-        return iso_fail(err, ISO_IO, "%s: cannot write: %s", e->path, strerror(errno));
+        return iso_file_fail(err, e->path, "write");
     put_time(&event);
     put_bytes(&event, FILE_VERSION, "brain.Event:2", strlen("brain.Event:2"));
     write_record(e, &event);
@@ -149,7 +149,7 @@ enum iso_status iso_tfevents_flush(struct iso_tfevents *e, struct iso_err *err)
 {
     if (fflush(e->f) == 0 && !ferror(e->f))
         return ISO_OK;
-    return iso_fail(err, ISO_IO, "%s: cannot write: %s", e->path, strerror(errno));
+    return iso_file_fail(err, e->path, "write");
 }
 
 void iso_tfevents_close(struct iso_tfevents *e)
