@@ -106,9 +106,11 @@ const struct iso_cmd iso_cmd_corpus = {
     .summary = "build an English corpus from Debian packages",
     .details =
         "Fetches some packages with apt-get download (37 MB; no root needed) and turns them into "
-        "about 60 MB of clean text: dictionaries, novels, essays, glosses. One file per source, "
+        "about 70 MB of clean text: dictionaries, novels, essays, glosses. One file per source, "
         "documents separated by blank lines, with licences and checksums beside them. A rerun "
-        "builds only what is missing. DIR is ready for packing: isodepth pack DIR",
+        "builds only what is missing. DIR is ready for packing: isodepth pack DIR --tokenizer "
+        "bytes "
+        "--out DATA",
     .group = "Data",
     .opts = options,
     .size = sizeof(struct corpus_args),

@@ -13,6 +13,25 @@ static void print_heading(FILE *f, const char *text)
     fprintf(f, iso_colour_wanted(f) ? "\033[1m%s\033[0m\n" : "%s\n", text);
 }
 
+static void print_summary(FILE *f, const struct iso_cmd *c)
+{
+    fprintf(f, "  %-18s %s\n", c->name, c->summary);
+}
+
+bool iso_help_family(FILE *f, const char *word)
+{
+    size_t len = strlen(word), n = 0;
+    for (size_t i = 0; iso_commands[i]; i++) {
+        const char *name = iso_commands[i]->name;
+        if (strncmp(name, word, len) != 0 || name[len] != ' ')
+            continue;
+        if (n++ == 0)
+            fprintf(f, "isodepth %s has these commands:\n", word);
+        print_summary(f, iso_commands[i]);
+    }
+    return n > 0;
+}
+
 void iso_help_overview(FILE *f)
 {
     fputs("isodepth measures how much one recurrence of a looped language model is worth.\n\n"
@@ -26,7 +45,7 @@ void iso_help_overview(FILE *f)
             print_heading(f, c->group);
             group = c->group;
         }
-        fprintf(f, "  %-18s %s\n", c->name, c->summary);
+        print_summary(f, c);
     }
     fputs("\nisodepth help COMMAND explains one of them.\n", f);
 }
@@ -76,8 +95,11 @@ static enum iso_status run_help(const void *args, struct iso_operands ops, struc
         return ISO_OK;
     }
     const struct iso_cmd *cmd = by_words(ops);
+    if (!cmd && ops.n == 1 && iso_help_family(stdout, ops.at[0]))
+        return ISO_OK;
     if (!cmd)
-        return iso_fail(err, ISO_USAGE, "no command %s; isodepth help lists them", ops.at[0]);
+        return iso_fail(err, ISO_USAGE, "no command %s%s%s; isodepth help lists them", ops.at[0],
+                        ops.n > 1 ? " " : "", ops.n > 1 ? ops.at[1] : "");
     iso_help_command(stdout, cmd);
     return ISO_OK;
 }

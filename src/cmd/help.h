@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 void iso_help_overview(FILE *f);
+/* Lists the commands of two words that begin with this one; false when there is none. */
+bool iso_help_family(FILE *f, const char *word);
 void iso_help_command(FILE *f, const struct iso_cmd *cmd);
 
 #endif

@@ -216,6 +216,8 @@ static enum iso_status flush_output(struct iso_err *err)
 
 static int unknown_command(const char *word)
 {
+    if (iso_help_family(stderr, word))
+        return iso_exit_code(ISO_USAGE);
     const char *near = iso_nearest(word, nth_command, NULL);
     fprintf(stderr, "isodepth: unknown command \"%s\"", word);
     if (near)

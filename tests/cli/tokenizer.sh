@@ -28,6 +28,16 @@ status=0; "$iso" tokenizer encode bytes "$work" 2> "$work/err" || status=$?
 status=0; "$iso" tokenizer encode nonsense < /dev/null 2> "$work/err" || status=$?
 { [ $status = 1 ] && grep -q "isodepth tokenizer train" "$work/err"; } || fail "unknown tokenizer"
 
+# The first word alone lists the commands that begin with it.
+"$iso" help tokenizer | grep -q "tokenizer train  *train a byte" || fail "help tokenizer"
+for words in tokenizer "tokenizer learn" corpus; do
+    status=0
+    # shellcheck disable=SC2086 # one word or two
+    "$iso" $words 2> "$work/err" || status=$?
+    { [ $status = 2 ] && grep -q "${words%% *} has these commands" "$work/err"; } ||
+        fail "$words: $(cat "$work/err")"
+done
+
 "$iso" version --json | grep -q '"sentencepiece": true' || {
     echo "this build has no SentencePiece"; exit 77
 }
