@@ -59,12 +59,38 @@ static void option_label(char out[64], const struct iso_opt *o)
     snprintf(out, 64, "%s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
 }
 
+/* Text in lines of at most 80 columns, each but the first behind `indent` spaces; its own line
+ * breaks stay. */
+static void print_wrapped(FILE *f, const char *text, int indent)
+{
+    enum { COLUMNS = 80 };
+    int column = indent;
+    while (*text) {
+        int len = (int)strcspn(text, " \n");
+        if (column > indent && column + 1 + len > COLUMNS)
+            column = fprintf(f, "\n%*s", indent, "") - 1;
+        else if (column > indent)
+            column += fprintf(f, " ");
+        column += fprintf(f, "%.*s", len, text);
+        text += len;
+        if (*text == '\n') {
+            column = fprintf(f, "\n%*s", text[1] ? indent : 0, "") - 1;
+            text++;
+        } else if (*text == ' ') {
+            text++;
+        }
+    }
+    fputc('\n', f);
+}
+
 void iso_help_command(FILE *f, const struct iso_cmd *cmd)
 {
     fprintf(f, "isodepth %s: %s\n\nusage: isodepth %s%s%s%s\n", cmd->name, cmd->summary, cmd->name,
             cmd->opts[0].name ? " [options]" : "", *cmd->operands ? " " : "", cmd->operands);
-    if (cmd->details)
-        fprintf(f, "\n%s\n", cmd->details);
+    if (cmd->details) {
+        fputc('\n', f);
+        print_wrapped(f, cmd->details, 0);
+    }
     if (!cmd->opts[0].name)
         return;
     fputc('\n', f);
@@ -72,7 +98,8 @@ void iso_help_command(FILE *f, const struct iso_cmd *cmd)
     for (const struct iso_opt *o = cmd->opts; o->name; o++) {
         char label[64];
         option_label(label, o);
-        fprintf(f, strlen(label) > 26 ? "  %s\n%30s%s\n" : "  %-26s%.0s  %s\n", label, "", o->help);
+        fprintf(f, strlen(label) > 26 ? "  %s\n%30s" : "  %-26s%.0s  ", label, "");
+        print_wrapped(f, o->help, 30);
     }
 }
 
@@ -219,35 +246,84 @@ const struct iso_cmd iso_cmd_man = {
     .run = run_man,
 };
 
-static enum iso_status run_completion(const void *args, struct iso_operands ops,
-                                      struct iso_err *err)
+static size_t first_word(const char *name)
 {
-    (void)args, (void)ops, (void)err;
-    puts("# bash completion of isodepth: source it, or put it into bash-completion's directory");
-    puts("_isodepth() {");
-    puts("    local cur=${COMP_WORDS[COMP_CWORD]} command=\"${COMP_WORDS[1]}\" words=");
-    puts("    case \"$command ${COMP_WORDS[2]}\" in");
-    for (size_t i = 0; iso_commands[i]; i++) { /* two-word commands first: they are narrower */
+    return strcspn(name, " ");
+}
+
+/* Whether an earlier command begins with the same word. */
+static bool word_was_there(size_t i)
+{
+    size_t n = first_word(iso_commands[i]->name);
+    for (size_t k = 0; k < i; k++)
+        if (strncmp(iso_commands[k]->name, iso_commands[i]->name, n + 1) == 0)
+            return true;
+    return false;
+}
+
+static void print_first_words(void)
+{
+    for (size_t i = 0; iso_commands[i]; i++)
+        if (!word_was_there(i))
+            printf(" %.*s", (int)first_word(iso_commands[i]->name), iso_commands[i]->name);
+}
+
+/* A case for each word that begins commands of two, with their second words. */
+static void print_families(void)
+{
+    for (size_t i = 0; iso_commands[i]; i++) {
+        size_t n = first_word(iso_commands[i]->name);
+        if (!iso_commands[i]->name[n] || word_was_there(i))
+            continue;
+        printf("        %.*s) words=\"", (int)n, iso_commands[i]->name);
+        for (size_t k = i; iso_commands[k]; k++)
+            if (strncmp(iso_commands[k]->name, iso_commands[i]->name, n + 1) == 0)
+                printf(" %s", iso_commands[k]->name + n + 1);
+        puts("\" ;;");
+    }
+}
+
+static void print_options(void)
+{
+    for (size_t i = 0; iso_commands[i]; i++) {
         const struct iso_cmd *c = iso_commands[i];
-        printf("    \"%s\"%s) words=\"--help", c->name, strchr(c->name, ' ') ? "" : "\\ *");
+        printf("        \"%s\"%s) words=\"--help", c->name, strchr(c->name, ' ') ? "" : "\\ *");
         for (const struct iso_opt *o = c->opts; o->name; o++)
             printf(" --%s", o->name);
         puts("\" ;;");
     }
-    puts("    esac");
-    fputs("    [ \"$COMP_CWORD\" = 1 ] && words=\"", stdout);
-    for (size_t i = 0; iso_commands[i]; i++)
-        printf("%s%.*s", i ? " " : "", (int)strcspn(iso_commands[i]->name, " "),
-               iso_commands[i]->name);
-    puts("\"");
-    puts("    case $cur in");
-    puts("    -*) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;");
-    puts("    *) [ \"$COMP_CWORD\" = 1 ] || words=");
-    puts("       mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; "
-         "[ \"$COMP_CWORD\" = 1 ] || compgen -f -- \"$cur\") ;;");
-    puts("    esac");
-    puts("}");
-    puts("complete -o filenames -F _isodepth isodepth");
+}
+
+static enum iso_status run_completion(const void *args, struct iso_operands ops,
+                                      struct iso_err *err)
+{
+    (void)args, (void)ops, (void)err;
+    puts("# bash completion of isodepth: source it, or put it into bash-completion's directory\n"
+         "_isodepth() {\n"
+         "    local cur=${COMP_WORDS[COMP_CWORD]} at=1 files=yes words=\n"
+         "    while [ $at -lt \"$COMP_CWORD\" ] && [[ ${COMP_WORDS[at]} == -* ]]; do at=$((at + "
+         "1)); done\n"
+         "    local first=${COMP_WORDS[at]} second=${COMP_WORDS[at + 1]-}\n"
+         "    if [ \"$COMP_CWORD\" = $at ]; then\n"
+         "        files=no");
+    fputs("        words=\"-q -v", stdout);
+    print_first_words();
+    puts("\"\n"
+         "    elif [[ $cur == -* ]]; then\n"
+         "        files=no\n"
+         "        case \"$first $second\" in");
+    print_options();
+    puts("        esac\n"
+         "    elif [ \"$COMP_CWORD\" = $((at + 1)) ]; then\n"
+         "        case $first in");
+    print_families();
+    puts("        esac\n"
+         "        [ -z \"$words\" ] || files=no\n"
+         "    fi\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"\n"
+         "        [ $files = no ] || compgen -f -- \"$cur\")\n"
+         "}\n"
+         "complete -o filenames -F _isodepth isodepth");
     return ISO_OK;
 }
 

@@ -1,7 +1,7 @@
 /* The command line: finds the subcommand, parses its options by table, runs it, reports.
  *
- * Options come as --name value, --name=value, -x value, -xvalue; flags of one letter may be
- * joined (-qv).  "--" ends the options; options and operands may be mixed. */
+ * Options come as --name value, --name=value, -x value, -xvalue.  "--" ends the options; options
+ * and operands may be mixed. */
 #include "cmd/cmd.h"
 
 #include "base/mem.h"
@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "cmd/help.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

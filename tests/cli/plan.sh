@@ -162,4 +162,21 @@ if command -v mandoc >/dev/null; then
     mandoc -T lint -W error "$tmp"/man/*.1 || fail "man pages are not clean"
 fi
 "$iso" completion | bash -n || fail "completion script"
+complete_line() { # WORD...: what is offered for the last word
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    _isodepth
+    echo "${COMPREPLY[*]}"
+}
+. <("$iso" completion)
+[ "$(complete_line isodepth tok)" = tokenizer ] || fail "completion of a first word"
+[ "$(complete_line isodepth -q pl)" = plan ] || fail "completion behind -q"
+[ "$(complete_line isodepth tokenizer tr)" = train ] || fail "completion of a second word"
+[ "$(complete_line isodepth tokenizer train --voc)" = --vocab ] || fail "completion of an option"
+[ "$(cd grids && complete_line isodepth plan de)" = demo.yaml ] || fail "completion of a file"
+for command in plan fit train sweep "tokenizer train" pack; do
+    # shellcheck disable=SC2086 # a command may be two words
+    "$iso" help $command | awk 'length > 80 { print; bad = 1 } END { exit bad }' ||
+        fail "help $command is wider than 80 columns"
+done
 echo ok
