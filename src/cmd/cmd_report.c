@@ -267,9 +267,9 @@ const struct iso_cmd iso_cmd_report = {
         "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as\n"
         "`isodepth fit` does and writes into DIR: report.html, which needs no network;\n"
         "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT adds\n"
-        "the change of phi between RUNS and that table, and compare.json. A study that was\n"
-        "evaluated (isodepth eval STUDY) gets a section on its tasks, --rates one on learning "
-        "rates.\n\n"
+        "the change of phi between RUNS and that table under the joint law, and compare.json. A\n"
+        "study that was evaluated (isodepth eval STUDY) gets a section on its tasks, --rates one\n"
+        "on learning rates.\n\n"
         "The figures need gnuplot (package gnuplot-nox). Without it the report is written with\n"
         "its tables only and says so.",
     .group = "Analysis",

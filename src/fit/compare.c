@@ -296,6 +296,9 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
                                 struct iso_err *err)
 {
     *out = (struct iso_compare){0};
+    struct iso_compare_options joint = *options;
+    joint.fit.law = &iso_law_joint; /* the shape parameters of no other law are the two phi's */
+    joint.fit.fixed_phi = NAN;
     out->base_name = iso_arena_strdup(&out->arena, names[0]);
     out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
     enum iso_status st = iso_runs_check_rates(base, err);
@@ -304,7 +307,7 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
     for (size_t i = 0; st == ISO_OK && i < n_variants; i++) {
         struct iso_variant *v = &out->variant[out->n++];
         v->name = iso_arena_strdup(&out->arena, names[i + 1]);
-        st = compare_one(v, &out->arena, base, &variants[i], options, err);
+        st = compare_one(v, &out->arena, base, &variants[i], &joint, err);
     }
     return st;
 }

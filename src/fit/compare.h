@@ -61,7 +61,8 @@ struct iso_compare {
     struct iso_variant *variant;
 };
 
-/* `base` and each of `variants` are tables; `names` has 1 + n_variants entries, base first.
+/* Fits the joint law, whatever law the options name.  `base` and each of `variants` are tables;
+ * `names` has 1 + n_variants entries, base first.
  * Release also after a failure; the tables must outlive the result. */
 enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *base,
                                 const struct iso_runs *variants, size_t n_variants,

@@ -150,7 +150,7 @@ struct row {
 
 static const struct row rows[] = {
     {"worth", "What one recurrence is worth", FIGURES(&iso_fig_worth), true, NULL},
-    {"compare", "Recipes compared", NULL, true, iso_report_build_compare},
+    {"compare", "Recipes compared", NULL, false, iso_report_build_compare},
     {"frontier", "Compute-optimal frontier", FIGURES(&iso_fig_frontier), false, NULL},
     {"isoflops", "Loss at fixed compute", FIGURES(&iso_fig_isoflops), false, NULL},
     {"allocation", "Optimal allocation", FIGURES(&iso_fig_allocation), false, NULL},

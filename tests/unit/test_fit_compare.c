@@ -144,6 +144,30 @@ static void test_no_change(void **state)
     release(&c, table);
 }
 
+/* The difference of phi is that of the joint law, whatever law the study beside it has. */
+static void test_other_law(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"base", "variant"};
+    const struct synth base = {.law = synth_paper};
+    struct synth variant = {.law = synth_paper, .n_budgets = 4, .looped_only = true};
+    struct iso_compare_options o = few();
+    struct iso_runs table[2];
+    struct iso_compare c;
+    variant.law.phi = 0.56;
+    synth_runs(&table[0], &base);
+    synth_runs(&table[1], &variant);
+    for (size_t i = 0; iso_laws[i]; i++) {
+        o.fit.law = iso_laws[i];
+        assert_int_equal(iso_compare_run(&c, &table[0], &table[1], 1, names, &o, NULL), ISO_OK);
+        assert_near(c.variant[0].delta_phi, 0.1, 1e-5);
+        assert_near(c.variant[0].delta_low, 0.1, 1e-4);
+        iso_compare_release(&c);
+    }
+    iso_runs_release(&table[0]);
+    iso_runs_release(&table[1]);
+}
+
 static void test_nothing_shared(void **state)
 {
     (void)state;
@@ -169,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_hyper),
         cmocka_unit_test(test_no_change),
+        cmocka_unit_test(test_other_law),
         cmocka_unit_test(test_nothing_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
