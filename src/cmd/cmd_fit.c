@@ -209,6 +209,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_runs runs = {0};
     struct result result = {.by_r = *a->by};
     enum iso_status st = study_options(&o, a, err);
+    if (st == ISO_OK && *a->out)
+        st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)
         st = iso_runs_read(&runs, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
     if (st == ISO_OK)

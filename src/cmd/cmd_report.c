@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct report_args {
     struct iso_fit_args fit;
@@ -62,32 +61,10 @@ static const char *recipe_name(struct iso_arena *arena, const char *path)
     return dot && dot > from ? iso_arena_strndup(arena, from, (size_t)(dot - from)) : from;
 }
 
-/* The file that an operand names: a directory stands for the table of the study in it. */
-static const char *table_of(struct iso_arena *arena, const char *path)
-{
-    return iso_dir_exists(path) ? iso_arena_printf(arena, "%s/runs.csv", path) : path;
-}
-
-/* The report writes runs.csv; it must not replace the very table that it reads. */
-static enum iso_status check_overwrite(struct iso_arena *arena, const char *out, const char *path,
-                                       struct iso_err *err)
-{
-    struct stat a, b;
-    const char *table = table_of(arena, path),
-               *target = iso_arena_printf(arena, "%s/runs.csv", out);
-    if (stat(table, &a) != 0 || stat(target, &b) != 0 || a.st_ino != b.st_ino ||
-        a.st_dev != b.st_dev)
-        return ISO_OK;
-    return iso_fail(err, ISO_USAGE,
-                    "--out %s: the report would overwrite its input %s; choose another directory, "
-                    "such as %s/report",
-                    out, table, out);
-}
-
 static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *arena,
                                 const char *path, struct iso_err *err)
 {
-    path = table_of(arena, path);
+    path = iso_fit_table_of(arena, path);
     *in = (struct iso_report_input){.path = path};
     if (iso_str_eq(path, "-"))
         return ISO_OK; /* it has been read already and cannot be read again */
@@ -239,10 +216,12 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         return st;
     struct job job = {0};
     st = iso_dir_make(a->out, err); /* a place that cannot be written is better known now */
-    for (size_t i = 0; i < ops.n && st == ISO_OK; i++)
-        st = check_overwrite(&job.arena, a->out, ops.at[i], err);
-    for (size_t i = 0; i < a->compare.n && st == ISO_OK; i++)
-        st = check_overwrite(&job.arena, a->out, a->compare.at[i], err);
+    if (st == ISO_OK)
+        st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
+    if (st == ISO_OK)
+        st = iso_fit_check_overwrite(a->out, a->compare.at, a->compare.n, err);
+    if (st == ISO_OK)
+        st = iso_fit_check_overwrite(a->out, a->rates.at, a->rates.n, err);
     if (st == ISO_OK)
         st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)

@@ -1,10 +1,12 @@
 /* Options that several commands share: see fit_args.h. */
 #include "cmd/fit_args.h"
 
+#include "base/file.h"
 #include "base/parallel.h"
 #include "fit/solver.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
                                      struct iso_err *err)
@@ -34,4 +36,32 @@ enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct
             return iso_fail(err, ISO_BAD_INPUT, "%s:%d: column n_embed: --embeddings needs it",
                             runs->at[i].file, runs->at[i].line);
     return ISO_OK;
+}
+
+const char *iso_fit_table_of(struct iso_arena *arena, const char *path)
+{
+    return iso_dir_exists(path) ? iso_arena_printf(arena, "%s/runs.csv", path) : path;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino &&
+           of_a.st_dev == of_b.st_dev;
+}
+
+enum iso_status iso_fit_check_overwrite(const char *out, const char *const *paths, size_t n,
+                                        struct iso_err *err)
+{
+    struct iso_arena arena = {0};
+    enum iso_status st = ISO_OK;
+    const char *target = iso_fit_table_of(&arena, out);
+    for (size_t i = 0; st == ISO_OK && i < n; i++)
+        if (same_file(iso_fit_table_of(&arena, paths[i]), target))
+            st = iso_fail(err, ISO_USAGE,
+                          "--out %s would overwrite its input %s; choose another directory, such "
+                          "as %s/report",
+                          out, iso_fit_table_of(&arena, paths[i]), out);
+    iso_arena_release(&arena);
+    return st;
 }

@@ -72,4 +72,10 @@ enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct i
 enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct iso_runs *runs,
                                    struct iso_err *err);
 
+/* The file that an operand names: a directory stands for the table of the study in it. */
+const char *iso_fit_table_of(struct iso_arena *arena, const char *path);
+/* Refuses when the runs.csv that is written into `out` would replace one of the tables read. */
+enum iso_status iso_fit_check_overwrite(const char *out, const char *const *paths, size_t n,
+                                        struct iso_err *err);
+
 #endif

@@ -111,5 +111,10 @@ expect 1 'too few for law joint' fit <(head -n 7 examples/paper_baseline.csv)
 expect 1 'no run has r above 1' fit examples/chinchilla.csv
 expect 1 'column n_embed: --embeddings needs it' fit examples/paper_baseline.csv --embeddings
 expect 2 'RUNS... is missing' fit
+mkdir "$work/study"
+grep -v '^#' examples/paper_baseline.csv >"$work/study/runs.csv"
+cp "$work/study/runs.csv" "$work/before.csv"
+expect 2 'would overwrite its input' fit "$work/study" --starts 5 --resamples 0 --out "$work/study"
+cmp "$work/study/runs.csv" "$work/before.csv" || fail "--out overwrote the input"
 printf 'budget,r,n_once,tokens,loss\n1e18,x,1e8,1e9,3\n' >"$work/broken.csv"
 expect 1 'broken.csv:2: column r: "x" is not a number' fit "$work/broken.csv"

@@ -192,6 +192,7 @@ expect 2 "no law \"jont\"; did you mean joint?" "$runs" --out "$dir/x" --law jon
 expect 2 "expected once, recurrent or none" "$runs" --out "$dir/x" --injection twice
 mkdir "$dir/study" && cp "$runs" "$dir/study/runs.csv"
 expect 2 "would overwrite its input" "$dir/study" --out "$dir/study/../study"
+expect 2 "would overwrite its input" "$runs" --rates "$dir/study" --out "$dir/study"
 cmp "$runs" "$dir/study/runs.csv" || fail "the input was overwritten"
 expect 1 "column n_embed: --embeddings needs it" "$runs" --out "$dir/x" --embeddings
 expect 1 "no-such.csv" "$dir/no-such.csv" --out "$dir/x"
