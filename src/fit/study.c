@@ -83,6 +83,17 @@ void iso_study_phi_interval(double out[2], const struct iso_study *study)
     out[1] = has ? study->intervals.bootstrap[0].high : NAN;
 }
 
+enum iso_phi_place iso_phi_place(const double interval[2])
+{
+    const double low = interval[0], high = interval[1];
+    return high < 0              ? ISO_PHI_BELOW_0
+           : low > 1             ? ISO_PHI_ABOVE_1
+           : low > 0 && high < 1 ? ISO_PHI_BETWEEN
+           : low > 0             ? ISO_PHI_ABOVE_0
+           : high < 1            ? ISO_PHI_BELOW_1
+                                 : ISO_PHI_ANYWHERE;
+}
+
 static bool has_r(const struct iso_run *run, const void *r)
 {
     return run->r == *(const double *)r;

@@ -52,6 +52,18 @@ void iso_studies_free(struct iso_studies *studies);
 /* The chosen interval of phi: bootstrap over cells (NaN, NaN when there is none). */
 void iso_study_phi_interval(double out[2], const struct iso_study *study);
 
+/* Where an interval of phi lies against 0 (a loop adds nothing) and 1 (it is as good as unique
+ * blocks); a place is named by what the interval shows. */
+enum iso_phi_place {
+    ISO_PHI_ANYWHERE, /* contains both */
+    ISO_PHI_BELOW_0,
+    ISO_PHI_BELOW_1, /* contains 0 */
+    ISO_PHI_BETWEEN,
+    ISO_PHI_ABOVE_0, /* contains 1 */
+    ISO_PHI_ABOVE_1,
+};
+enum iso_phi_place iso_phi_place(const double interval[2]);
+
 /* The readable page, in colour or plain. */
 void iso_study_write_page(struct iso_str *out, const struct iso_study *study, bool colour);
 /* An object with the keys of the documentation (docs/fitting.md). */

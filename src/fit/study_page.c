@@ -43,6 +43,20 @@ static void write_headline(struct iso_str *out, const struct iso_study *s, bool 
     iso_str_putc(out, '\n');
 }
 
+static const char *const about_ends[] = {
+    [ISO_PHI_ANYWHERE] = "contains phi = 0 (recurrences add nothing) and contains phi = 1 (they "
+                         "are worth new blocks)",
+    [ISO_PHI_BELOW_0] = "lies below phi = 0: a looped block is worth less than the same block run "
+                        "once",
+    [ISO_PHI_BELOW_1] = "contains phi = 0 (recurrences add nothing) and excludes phi = 1 (they "
+                        "are worth new blocks)",
+    [ISO_PHI_BETWEEN] = "excludes phi = 0 (recurrences add nothing) and excludes phi = 1 (they "
+                        "are worth new blocks)",
+    [ISO_PHI_ABOVE_0] = "excludes phi = 0 (recurrences add nothing) and contains phi = 1 (they "
+                        "are worth new blocks)",
+    [ISO_PHI_ABOVE_1] = "lies above phi = 1: recurrences are worth more than new blocks",
+};
+
 /* The headline in words. */
 static void write_meaning(struct iso_str *out, const struct iso_study *s)
 {
@@ -56,14 +70,8 @@ static void write_meaning(struct iso_str *out, const struct iso_study *s)
     if (last->r > 1)
         iso_str_printf(out, "A block looped %g times is worth %.2f unique blocks (%.0f %% of %g).",
                        last->r, last->blocks, 100 * last->recovered, last->r);
-    if (!isnan(interval[0])) {
-        const bool no_0 = interval[0] > 0 || interval[1] < 0;
-        const bool no_1 = interval[0] > 1 || interval[1] < 1;
-        iso_str_printf(out,
-                       " The interval %s phi = 0 (recurrences add nothing) and %s phi = 1 (they "
-                       "are worth new blocks).",
-                       no_0 ? "excludes" : "contains", no_1 ? "excludes" : "contains");
-    }
+    if (!isnan(interval[0]))
+        iso_str_printf(out, " The interval %s.", about_ends[iso_phi_place(interval)]);
     iso_str_putc(out, '\n');
 }
 

@@ -21,21 +21,19 @@ static double example_r(const struct iso_runs *runs)
     return best;
 }
 
-static const char *about_ends(const double interval[2])
-{
-    bool zero = interval[0] > 0, one = interval[1] < 1;
-    if (zero && one)
-        return "The interval excludes both φ = 0 (looping adds nothing to the parameters it "
-               "reuses) and φ = 1 (a loop is as good as unique blocks).";
-    if (zero)
-        return "The interval excludes φ = 0, so looping adds capacity; it does not exclude φ = 1, "
-               "where a loop is as good as unique blocks.";
-    if (one)
-        return "The interval excludes φ = 1, so a loop is worth less than unique blocks; it does "
-               "not exclude φ = 0, where looping adds nothing.";
-    return "The interval contains both φ = 0 and φ = 1: these runs do not decide what a recurrence "
-           "is worth.";
-}
+static const char *const about_ends[] = {
+    [ISO_PHI_ANYWHERE] = "The interval contains both φ = 0 and φ = 1: these runs do not decide "
+                         "what a recurrence is worth.",
+    [ISO_PHI_BELOW_0] = "The interval lies below φ = 0: a looped block is worth less than the same "
+                        "block run once.",
+    [ISO_PHI_BELOW_1] = "The interval excludes φ = 1, so a loop is worth less than unique blocks; "
+                        "it does not exclude φ = 0, where looping adds nothing.",
+    [ISO_PHI_BETWEEN] = "The interval excludes both φ = 0 (looping adds nothing to the parameters "
+                        "it reuses) and φ = 1 (a loop is as good as unique blocks).",
+    [ISO_PHI_ABOVE_0] = "The interval excludes φ = 0, so looping adds capacity; it does not "
+                        "exclude φ = 1, where a loop is as good as unique blocks.",
+    [ISO_PHI_ABOVE_1] = "The interval lies above φ = 1: a loop is worth more than unique blocks.",
+};
 
 void iso_report_verdict(struct iso_str *out, const struct iso_study *study)
 {
@@ -61,7 +59,7 @@ void iso_report_verdict(struct iso_str *out, const struct iso_study *study)
     if (!isfinite(interval[0]))
         iso_str_puts(out, "No interval was computed, so this number has no error bar.");
     else
-        iso_str_puts(out, about_ends(interval));
+        iso_str_puts(out, about_ends[iso_phi_place(interval)]);
     const struct iso_intervals *v = &study->intervals;
     if (study->has_intervals && v->widest &&
         v->widest_high - v->widest_low > 1.001 * (interval[1] - interval[0]))

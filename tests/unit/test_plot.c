@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "plot/gnuplot.h"
+#include "plot/report.h"
 #include "plot/svg.h"
 
 #include <math.h>
@@ -311,6 +312,42 @@ static void test_ink_css(void **state)
     iso_str_release(&s);
 }
 
+/* The verdict and the page say on which side of 0 and 1 the interval lies. */
+static void test_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, high;
+        const char *report, *page;
+    } cases[] = {
+        {-0.4, -0.3, "lies below φ = 0", "lies below phi = 0"},
+        {-0.4, 0.3, "excludes φ = 1, so a loop is worth less", "contains phi = 0"},
+        {-0.4, 1.3, "contains both φ = 0 and φ = 1", "contains phi = 1"},
+        {0.2, 0.3, "excludes both φ = 0", "excludes phi = 1"},
+        {0.2, 1.3, "does not exclude φ = 1", "contains phi = 1"},
+        {1.2, 1.3, "lies above φ = 1", "lies above phi = 1"},
+    };
+    const struct iso_runs none = {0};
+    struct iso_equivalent plain = {.r = 1};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_study study = {.runs = &none, .has_intervals = true, .r = NAN};
+        struct iso_str report = {0}, page = {0};
+        study.options = iso_study_defaults();
+        study.fit.law = &iso_law_joint;
+        study.fit.phi = 0.5 * (cases[i].low + cases[i].high);
+        study.derived.n_equivalents = 1;
+        study.derived.equivalent = &plain;
+        study.intervals.bootstrap[0].low = cases[i].low;
+        study.intervals.bootstrap[0].high = cases[i].high;
+        iso_report_verdict(&report, &study);
+        iso_study_write_page(&page, &study, false);
+        assert_non_null(strstr(report.text, cases[i].report));
+        assert_non_null(strstr(page.text, cases[i].page));
+        iso_str_release(&report);
+        iso_str_release(&page);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,7 +356,7 @@ int main(void)
         cmocka_unit_test(test_layout),  cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_note),    cmocka_unit_test(test_script),
         cmocka_unit_test(test_places),  cmocka_unit_test(test_gnuplot_errors),
-        cmocka_unit_test(test_ink_css),
+        cmocka_unit_test(test_ink_css), cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
