@@ -27,6 +27,7 @@ static const char *const verdict_names[] = {
     [ISO_VERDICT_BOTH] = "capacity and token gain",
     [ISO_VERDICT_LOSS] = "capacity loss",
     [ISO_VERDICT_UNDECIDED] = "undecided at this noise",
+    [ISO_VERDICT_UNDETERMINED] = "undecided, phi is not determined",
 };
 
 const char *iso_verdict_name(enum iso_verdict verdict)
@@ -113,7 +114,8 @@ static void take_part(struct part *part, const struct iso_runs *all, size_t labe
 
 struct job {
     const struct iso_design *joint;
-    const struct part *part; /* [2]: base, variant */
+    const struct part *part; /* [n_parts]: base, variant; none when one of them tells no phi */
+    int n_parts;
     const struct iso_fit_options *options;
     const struct iso_blocks *blocks;
     double *delta, *separate; /* [n_resamples] */
@@ -121,47 +123,67 @@ struct job {
     struct iso_progress *progress;
 };
 
-static double phi_of(const struct iso_design *x, const struct iso_fit_options *options, size_t i,
-                     size_t which)
+static double phi_of(const struct iso_design *x, const struct iso_fit_options *options, size_t i)
 {
     struct iso_multistart m;
     iso_multistart_run(&m, x, options, iso_rng_stream("compare", i), 1);
-    return m.best.param[ISO_P_SHAPE + which];
+    return m.best.param[ISO_P_SHAPE];
+}
+
+/* The resampled runs as the joint law sees them, and as each recipe alone does. */
+struct resample {
+    struct iso_design joint, alone[2];
+};
+
+static void take_resample(struct resample *s, const struct job *job, const unsigned *count)
+{
+    unsigned *own = ISO_NEW_N(unsigned, job->blocks->n_runs + 1);
+    iso_design_resample(&s->joint, job->joint, count);
+    for (int k = 0; k < job->n_parts; k++) {
+        for (size_t j = 0; j < job->part[k].runs.n; j++)
+            own[j] = count[job->part[k].from[j]];
+        iso_design_resample(&s->alone[k], &job->part[k].x, own);
+    }
+    free(own);
+}
+
+static bool usable(const struct resample *s, int n_parts)
+{
+    bool all = iso_resample_usable(&s->joint);
+    for (int k = 0; k < n_parts; k++)
+        all = all && iso_resample_usable(&s->alone[k]);
+    return all;
+}
+
+static void release_resample(struct resample *s, int n_parts)
+{
+    iso_design_release(&s->joint);
+    for (int k = 0; k < n_parts; k++)
+        iso_design_release(&s->alone[k]);
 }
 
 /* One paired resample; drawn again while it does not determine both phi's. */
 static void run_resample(void *ctx, size_t i, int worker)
 {
     struct job *job = ctx;
-    const size_t n = job->blocks->n_runs;
-    unsigned *count = ISO_NEW_N(unsigned, n + 1), *own = ISO_NEW_N(unsigned, n + 1);
-    struct iso_design joint, alone[2];
+    unsigned *count = ISO_NEW_N(unsigned, job->blocks->n_runs + 1);
+    struct resample s;
     struct iso_rng rng = {job->options->seed, iso_rng_stream("pairs", i), 0};
     for (int attempt = 0;; attempt++) {
         iso_blocks_draw(count, job->blocks, &rng);
-        iso_design_resample(&joint, job->joint, count);
-        for (int k = 0; k < 2; k++) {
-            for (size_t j = 0; j < job->part[k].runs.n; j++)
-                own[j] = count[job->part[k].from[j]];
-            iso_design_resample(&alone[k], &job->part[k].x, own);
-        }
-        if (attempt == 100 || (iso_resample_usable(&joint) && iso_resample_usable(&alone[0]) &&
-                               iso_resample_usable(&alone[1])))
+        take_resample(&s, job, count);
+        if (attempt == 100 || usable(&s, job->n_parts))
             break;
-        iso_design_release(&joint);
-        iso_design_release(&alone[0]);
-        iso_design_release(&alone[1]);
+        release_resample(&s, job->n_parts);
     }
     struct iso_multistart m;
-    iso_multistart_run(&m, &joint, job->options, iso_rng_stream("compare", i), 1);
+    iso_multistart_run(&m, &s.joint, job->options, iso_rng_stream("compare", i), 1);
     job->delta[i] = m.best.param[ISO_P_SHAPE + 1] - m.best.param[ISO_P_SHAPE];
-    job->separate[i] =
-        phi_of(&alone[1], job->options, i, 0) - phi_of(&alone[0], job->options, i, 0);
-    iso_design_release(&joint);
-    iso_design_release(&alone[0]);
-    iso_design_release(&alone[1]);
+    if (job->n_parts)
+        job->separate[i] =
+            phi_of(&s.alone[1], job->options, i) - phi_of(&s.alone[0], job->options, i);
+    release_resample(&s, job->n_parts);
     free(count);
-    free(own);
     const size_t done = atomic_fetch_add(&job->done, 1) + 1;
     if (worker == 0)
         iso_progress_update(job->progress, (double)done, NULL);
@@ -171,7 +193,7 @@ static void bootstrap(struct iso_variant *v, struct iso_arena *arena, const stru
                       const struct iso_design *joint, const struct part *parts,
                       const struct iso_compare_options *o)
 {
-    const size_t n = o->resamples;
+    const size_t n = o->resamples, n_separate = isnan(v->separate_delta) ? 0 : n;
     struct iso_blocks blocks;
     struct iso_progress progress;
     v->n_resamples = n;
@@ -180,6 +202,7 @@ static void bootstrap(struct iso_variant *v, struct iso_arena *arena, const stru
     iso_blocks_init(&blocks, all, ISO_BLOCK_CELL);
     struct job job = {.joint = joint,
                       .part = parts,
+                      .n_parts = n_separate ? 2 : 0,
                       .options = &o->fit,
                       .blocks = &blocks,
                       .delta = v->resample,
@@ -190,11 +213,11 @@ static void bootstrap(struct iso_variant *v, struct iso_arena *arena, const stru
     iso_progress_end(&progress);
     iso_blocks_release(&blocks);
     iso_sort_doubles(v->resample, n);
-    iso_sort_doubles(separate, n);
+    iso_sort_doubles(separate, n_separate);
     v->delta_low = iso_percentile(v->resample, n, 0.025);
     v->delta_high = iso_percentile(v->resample, n, 0.975);
-    v->separate_low = iso_percentile(separate, n, 0.025);
-    v->separate_high = iso_percentile(separate, n, 0.975);
+    v->separate_low = iso_percentile(separate, n_separate, 0.025);
+    v->separate_high = iso_percentile(separate, n_separate, 0.975);
     size_t below = 0, above = 0;
     for (size_t i = 0; i < n; i++) {
         below += v->resample[i] < 0;
@@ -243,6 +266,27 @@ static void judge(struct iso_variant *v, struct iso_arena *arena)
                                    v->delta_low, v->delta_high, movement, v->mean_change, cost);
 }
 
+/* A law that one recipe's runs determine gives the other's phi too; without one nothing does. */
+static const char *why_undetermined(const struct iso_runs *all, const struct part *parts)
+{
+    const char *why = iso_runs_undetermined(all);
+    if (!why && iso_runs_undetermined(&parts[0].runs) && iso_runs_undetermined(&parts[1].runs))
+        why = "each recipe has one r, and there are no runs of r = 1 that both use";
+    return why;
+}
+
+static void give_up(struct iso_variant *v, struct iso_arena *arena)
+{
+    v->phi_base = v->phi = v->delta_phi = v->delta_low = v->delta_high = NAN;
+    v->share_below = v->share_above = NAN;
+    v->separate_delta = v->separate_low = v->separate_high = NAN;
+    v->mean_change = v->mean_token = v->mean_capacity = v->mean_width = NAN;
+    v->inference_change = NAN;
+    v->verdict = ISO_VERDICT_UNDETERMINED;
+    v->sentence = iso_arena_printf(arena, "%s: %s: %s.", v->name, iso_verdict_name(v->verdict),
+                                   v->undetermined);
+}
+
 static const struct iso_runs *keep(const struct iso_runs *runs)
 {
     struct iso_runs *kept = ISO_NEW(struct iso_runs);
@@ -261,14 +305,19 @@ static enum iso_status compare_one(struct iso_variant *v, struct iso_arena *aren
     if (st == ISO_OK)
         st = iso_fit_run(&v->joint, &all, &o->fit, err);
     for (size_t k = 0; st == ISO_OK && k < 2; k++) {
+        struct iso_fit *alone = k ? &v->separate : &v->separate_base;
         take_part(&parts[k], &all, k);
-        st = iso_fit_run(k ? &v->separate : &v->separate_base, &parts[k].runs, &o->fit, err);
+        st = iso_fit_run(alone, &parts[k].runs, &o->fit, err);
+        if (st == ISO_OK && iso_runs_undetermined(&parts[k].runs))
+            alone->phi = NAN; /* where the fit ended means nothing */
         if (st == ISO_OK)
             st = iso_design_init(&parts[k].x, &parts[k].runs, &o->fit, err);
     }
     if (st == ISO_OK)
         st = iso_design_init(&joint, &all, &o->fit, err);
-    if (st == ISO_OK) {
+    if (st == ISO_OK && (v->undetermined = why_undetermined(&all, parts))) {
+        give_up(v, arena);
+    } else if (st == ISO_OK) {
         v->phi_base = v->joint.param[ISO_P_SHAPE];
         v->phi = v->joint.param[ISO_P_SHAPE + 1];
         v->delta_phi = v->phi - v->phi_base;

@@ -25,11 +25,12 @@ struct iso_channel {
 };
 
 enum iso_verdict {
-    ISO_VERDICT_CAPACITY,  /* delta phi above 0 */
-    ISO_VERDICT_TOKENS,    /* more tokens for the budget, and no rise of phi */
-    ISO_VERDICT_BOTH,      /* delta phi above 0, and more tokens */
-    ISO_VERDICT_LOSS,      /* delta phi below 0, and no more tokens */
-    ISO_VERDICT_UNDECIDED, /* the interval contains 0, and no more tokens */
+    ISO_VERDICT_CAPACITY,     /* delta phi above 0 */
+    ISO_VERDICT_TOKENS,       /* more tokens for the budget, and no rise of phi */
+    ISO_VERDICT_BOTH,         /* delta phi above 0, and more tokens */
+    ISO_VERDICT_LOSS,         /* delta phi below 0, and no more tokens */
+    ISO_VERDICT_UNDECIDED,    /* the interval contains 0, and no more tokens */
+    ISO_VERDICT_UNDETERMINED, /* these runs cannot tell phi */
 };
 
 struct iso_variant {
@@ -39,13 +40,16 @@ struct iso_variant {
     size_t n_ignored;                /* r = 1 runs of the variant that are not used */
     const struct iso_runs *base_runs, *runs; /* on the shared budgets, r = 1 included; owned */
     struct iso_fit joint; /* one law, phi_0 of the base and phi_1 of the variant */
+    const char
+        *undetermined;    /* why the runs cannot tell phi, and every number below is NaN; or NULL */
     double phi_base, phi; /* of that model */
     double delta_phi, delta_low, delta_high;
     double share_below, share_above; /* of resamples with delta phi below or above 0 */
     double *resample;                /* [n_resamples] delta phi, sorted */
     size_t n_resamples;
     struct iso_fit separate_base, separate; /* two separate fits on the shared budgets */
-    double separate_delta, separate_low, separate_high; /* paired bootstrap of their difference */
+    double separate_delta, separate_low, separate_high; /* paired bootstrap of their difference;
+                                                           NaN when a recipe alone tells no phi */
     size_t n_channels;
     struct iso_channel *channel;
     double mean_change, mean_token, mean_capacity, mean_width; /* over the channels */

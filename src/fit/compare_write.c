@@ -136,6 +136,8 @@ static void put_variant(struct iso_json_out *w, const struct iso_variant *v)
     iso_json_put_number(w, "share_above_0", v->share_above);
     iso_json_put_string(w, "verdict", iso_verdict_name(v->verdict));
     iso_json_put_string(w, "sentence", v->sentence);
+    if (v->undetermined)
+        iso_json_put_string(w, "undetermined", v->undetermined);
     iso_json_put_number(w, "loss_change", v->mean_change);
     iso_json_put_number(w, "inference_change", v->inference_change);
     iso_json_put_int(w, "n_budgets", (int64_t)v->n_budgets);

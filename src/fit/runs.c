@@ -158,6 +158,21 @@ size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct 
     return distinct(out, arena, runs, offsetof(struct iso_run, r));
 }
 
+const char *iso_runs_undetermined(const struct iso_runs *runs)
+{
+    bool budgets = false, recurrences = false;
+    for (size_t i = 1; i < runs->n; i++) {
+        budgets |= runs->at[i].budget != runs->at[0].budget;
+        recurrences |= runs->at[i].r != runs->at[0].r;
+    }
+    if (!recurrences)
+        return "all runs have one r, so nothing shows what a recurrence changes";
+    if (!budgets)
+        return "all runs have one budget, so what more parameters gain cannot be told from what "
+               "fewer tokens lose";
+    return NULL;
+}
+
 static void put_number(struct iso_str *out, double x)
 {
     char buf[32];

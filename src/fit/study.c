@@ -12,22 +12,6 @@ struct iso_study_options iso_study_defaults(void)
     return (struct iso_study_options){.fit = iso_fit_defaults(), .resamples = 200};
 }
 
-/* A fit ends somewhere whatever the runs are; this is said before anyone believes the number. */
-static const char *why_undetermined(const struct iso_runs *runs)
-{
-    bool budgets = false, recurrences = false;
-    for (size_t i = 1; i < runs->n; i++) {
-        budgets |= runs->at[i].budget != runs->at[0].budget;
-        recurrences |= runs->at[i].r != runs->at[0].r;
-    }
-    if (!recurrences)
-        return "all runs have one r, so nothing shows what a recurrence changes";
-    if (!budgets)
-        return "all runs have one budget, so what more parameters gain cannot be told from what "
-               "fewer tokens lose";
-    return NULL;
-}
-
 static enum iso_status run_parts(struct iso_study *s, struct iso_err *err)
 {
     const struct iso_fit_options *o = &s->options.fit;
@@ -36,7 +20,7 @@ static enum iso_status run_parts(struct iso_study *s, struct iso_err *err)
         return st;
     iso_derived_run(&s->derived, &s->arena, s->runs, &s->fit);
     const bool free_phi = o->law->phi != ISO_PER_NONE && isnan(o->fixed_phi);
-    if (free_phi && (s->undetermined = why_undetermined(s->runs)))
+    if (free_phi && (s->undetermined = iso_runs_undetermined(s->runs)))
         return ISO_OK;
     if (o->law == &iso_law_joint && free_phi) {
         struct iso_fit_options restricted = *o;

@@ -24,8 +24,9 @@ static void add_recipe(struct iso_panel *p, const char *name, double phi,
 {
     struct iso_derived derived = {0};
     iso_derived_run(&derived, &p->figure->arena, runs, fit);
-    p->title = iso_arena_printf(&p->figure->arena, "%s: {/:Italic φ} = %.2f",
-                                iso_figure_plain(p->figure, name), phi);
+    p->title = iso_figure_plain(p->figure, name);
+    if (isfinite(phi))
+        p->title = iso_arena_printf(&p->figure->arena, "%s: {/:Italic φ} = %.2f", p->title, phi);
     iso_axis_set(&p->x, "Unique parameters {/:Italic N}", ISO_SCALE_LOG, ISO_TICK_COUNT);
     iso_axis_set(&p->y, "Validation loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     iso_fig_isoflops_panel(p, runs, &derived, keys, NAN);
@@ -94,6 +95,11 @@ static const char *build_delta(struct iso_figure *f, const void *data)
 {
     const struct iso_compare_view *view = data;
     const struct iso_compare *c = view->compare;
+    bool any = false;
+    for (size_t i = 0; i < c->n; i++)
+        any |= isfinite(c->variant[i].delta_phi);
+    if (!any)
+        return "These runs do not determine φ, so there is no change of it.";
     iso_figure_init(
         f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 46 * (double)c->n + 14});
     struct iso_panel *p = f->panel;

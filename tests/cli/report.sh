@@ -179,7 +179,15 @@ grep -q 'apt-get install gnuplot-nox' "$dir/warning" || fail "no remedy for a mi
 grep -q 'class="missing" id="fig-isoflops"' "$dir/bare/report.html" || fail "missing figure unsaid"
 grep -q 'id="table-runs"' "$dir/bare/report.html" || fail "no tables without gnuplot"
 
-# 6. Mistakes.
+# 6. One budget: neither phi nor its change is determined, and no verdict is given.
+awk -F, '/^#/ {next} $1 == "budget" || $1 + 0 == 1e18' "$runs" >"$dir/one.csv"
+awk -F, -v OFS=, '$3 > 1 && NR > 1 {$9 *= 0.98} {print}' "$dir/one.csv" >"$dir/one_better.csv"
+"$isodepth" -q report "$dir/one.csv" --compare "$dir/one_better.csv" --starts 30 --out "$dir/one" >/dev/null
+grep -q 'class="phi">φ is not determined' "$dir/one/report.html" || fail "one budget gives a phi"
+grep -q 'one_better: undecided, phi is not determined' "$dir/one/report.html" || fail "one budget gives a verdict"
+! grep -qw 'nan' "$dir/one/report.html" || fail "nan on the page"
+
+# 7. Mistakes.
 expect() { # CODE TEXT ARGS...
     local code=$1 text=$2 got=0
     shift 2

@@ -168,6 +168,25 @@ static void test_other_law(void **state)
     iso_runs_release(&table[1]);
 }
 
+/* Runs that tell no phi: no number is given, and no verdict. */
+static void test_undetermined(void **state)
+{
+    (void)state;
+    const struct synth base = {.law = synth_paper, .n_budgets = 1};
+    struct synth variant = {.law = synth_paper, .n_budgets = 1, .looped_only = true};
+    struct iso_compare c;
+    struct iso_runs table[2];
+    variant.law.phi = 0.9;
+    compare(&c, table, &base, &variant);
+    const struct iso_variant *v = &c.variant[0];
+    assert_int_equal(v->verdict, ISO_VERDICT_UNDETERMINED);
+    assert_non_null(
+        strstr(v->sentence, "undecided, phi is not determined: all runs have one budg"));
+    assert_true(isnan(v->delta_phi) && isnan(v->delta_low) && isnan(v->mean_change));
+    assert_int_equal(v->n_channels + v->n_resamples, 0);
+    release(&c, table);
+}
+
 static void test_nothing_shared(void **state)
 {
     (void)state;
@@ -190,11 +209,9 @@ static void test_nothing_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_hyper),
-        cmocka_unit_test(test_no_change),
-        cmocka_unit_test(test_other_law),
-        cmocka_unit_test(test_nothing_shared),
+        cmocka_unit_test(test_truncated),    cmocka_unit_test(test_hyper),
+        cmocka_unit_test(test_no_change),    cmocka_unit_test(test_other_law),
+        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_nothing_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
