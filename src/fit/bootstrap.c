@@ -65,7 +65,21 @@ void iso_blocks_draw(unsigned *count, const struct iso_blocks *b, struct iso_rng
     free(times);
 }
 
-bool iso_resample_usable(const struct iso_design *x)
+/* A refit on one budget or one r ends anywhere, and would be taken for the spread of phi. */
+static bool tells_phi(const struct iso_design *x, const struct iso_runs *runs)
+{
+    if (x->law->phi == ISO_PER_NONE || x->lower[ISO_P_SHAPE] == x->upper[ISO_P_SHAPE])
+        return true;
+    struct iso_runs drawn = {0};
+    for (size_t i = 0; i < x->n; i++)
+        if (x->run[i] != SIZE_MAX)
+            *ISO_PUSH(drawn.at, drawn.n, drawn.room) = runs->at[x->run[i]];
+    const bool tells = !iso_runs_undetermined(&drawn);
+    iso_runs_release(&drawn);
+    return tells;
+}
+
+bool iso_resample_usable(const struct iso_design *x, const struct iso_runs *runs)
 {
     size_t rows = 0;
     bool looped = x->law->phi == ISO_PER_NONE;
@@ -82,11 +96,12 @@ bool iso_resample_usable(const struct iso_design *x)
     for (size_t p = ISO_P_SHAPE; p < x->n_param; p++)
         if (x->lower[p] < x->upper[p] && !seen[p])
             return false;
-    return looped && rows >= iso_design_free_params(x);
+    return looped && rows >= iso_design_free_params(x) && tells_phi(x, runs);
 }
 
 struct job {
     const struct iso_design *x;
+    const struct iso_runs *runs;
     const struct iso_fit_options *options;
     const struct iso_blocks *blocks;
     enum iso_block block;
@@ -105,7 +120,7 @@ static void run_resample(void *ctx, size_t i, int worker)
     for (int attempt = 0;; attempt++) {
         iso_blocks_draw(count, job->blocks, &rng);
         iso_design_resample(&resampled, x, count);
-        if (iso_resample_usable(&resampled) || attempt == 100)
+        if (iso_resample_usable(&resampled, job->runs) || attempt == 100)
             break;
         iso_design_release(&resampled);
         atomic_fetch_add(&job->redrawn, 1);
@@ -166,6 +181,7 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
         struct iso_progress progress;
         iso_blocks_init(&blocks, runs, block);
         struct job job = {.x = &x,
+                          .runs = runs,
                           .options = options,
                           .blocks = &blocks,
                           .block = block,

@@ -113,6 +113,7 @@ static void take_part(struct part *part, const struct iso_runs *all, size_t labe
 }
 
 struct job {
+    const struct iso_runs *all;
     const struct iso_design *joint;
     const struct part *part; /* [n_parts]: base, variant; none when one of them tells no phi */
     int n_parts;
@@ -147,11 +148,11 @@ static void take_resample(struct resample *s, const struct job *job, const unsig
     free(own);
 }
 
-static bool usable(const struct resample *s, int n_parts)
+static bool usable(const struct resample *s, const struct job *job)
 {
-    bool all = iso_resample_usable(&s->joint);
-    for (int k = 0; k < n_parts; k++)
-        all = all && iso_resample_usable(&s->alone[k]);
+    bool all = iso_resample_usable(&s->joint, job->all);
+    for (int k = 0; k < job->n_parts; k++)
+        all = all && iso_resample_usable(&s->alone[k], &job->part[k].runs);
     return all;
 }
 
@@ -172,7 +173,7 @@ static void run_resample(void *ctx, size_t i, int worker)
     for (int attempt = 0;; attempt++) {
         iso_blocks_draw(count, job->blocks, &rng);
         take_resample(&s, job, count);
-        if (attempt == 100 || usable(&s, job->n_parts))
+        if (attempt == 100 || usable(&s, job))
             break;
         release_resample(&s, job->n_parts);
     }
@@ -200,7 +201,8 @@ static void bootstrap(struct iso_variant *v, struct iso_arena *arena, const stru
     v->resample = iso_arena_alloc(arena, n + 1, sizeof *v->resample);
     double *separate = iso_arena_alloc(arena, n + 1, sizeof *separate);
     iso_blocks_init(&blocks, all, ISO_BLOCK_CELL);
-    struct job job = {.joint = joint,
+    struct job job = {.all = all,
+                      .joint = joint,
                       .part = parts,
                       .n_parts = n_separate ? 2 : 0,
                       .options = &o->fit,

@@ -54,6 +54,7 @@ struct iso_jackknife_row {
 struct iso_jackknife {
     size_t n;
     struct iso_jackknife_row *row; /* each budget, each r, each cell; none of a kind above 200 */
+    size_t n_problems;             /* rows without a fit */
     double max_shift;              /* largest |shift| */
 };
 enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *arena,

@@ -37,7 +37,7 @@ static void run_row(void *ctx, size_t i, int worker)
     struct iso_design left;
     iso_design_resample(&left, job->x, count);
     row->phi = row->shift = NAN;
-    if (!iso_resample_usable(&left)) {
+    if (!iso_resample_usable(&left, job->runs)) {
         row->problem = "too few runs remain";
     } else {
         struct iso_multistart m;
@@ -75,9 +75,11 @@ enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *a
             out->n = without_cells;
         struct job job = {&x, runs, options, best, out->row};
         iso_parallel_for(out->n, options->threads, run_row, &job);
-        for (size_t i = 0; i < out->n; i++)
-            if (!isnan(out->row[i].shift))
+        for (size_t i = 0; i < out->n; i++) {
+            out->n_problems += out->row[i].problem != NULL;
+            if (!out->row[i].problem)
                 out->max_shift = fmax(out->max_shift, fabs(out->row[i].shift));
+        }
     }
     iso_design_release(&x);
     return st;
@@ -141,9 +143,13 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
     *out = (struct iso_intervals){.widest_low = NAN, .widest_high = NAN};
     iso_pure_error_run(&out->pure, runs, best);
     enum iso_status st = ISO_OK;
+    double *budget;
+    const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);
     for (int block = 0; st == ISO_OK && block < ISO_N_BLOCKS; block++) {
         if (block == ISO_BLOCK_POINT && out->pure.n_points == 0)
             continue; /* the same as over runs */
+        if (block == ISO_BLOCK_BUDGET && n_budgets < 3)
+            continue; /* every draw that holds two budgets is the table itself */
         struct iso_bootstrap *b = &out->bootstrap[out->n_bootstraps++];
         st = iso_bootstrap_run(b, arena, runs, options, (enum iso_block)block, resamples, err);
         consider(out, names[block], b->low, b->high);

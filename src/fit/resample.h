@@ -14,7 +14,8 @@ void iso_blocks_init(struct iso_blocks *b, const struct iso_runs *runs, enum iso
 void iso_blocks_release(struct iso_blocks *b);
 /* Draws as many blocks as there are, with replacement; count[i] is how often run i is in. */
 void iso_blocks_draw(unsigned *count, const struct iso_blocks *b, struct iso_rng *rng);
-/* Whether a resample determines every free parameter: enough runs, some looped, each phi seen. */
-bool iso_resample_usable(const struct iso_design *x);
+/* Whether a resample of `runs` determines every free parameter: enough runs, some looped, each phi
+ * seen, and budgets and recurrences that tell it. */
+bool iso_resample_usable(const struct iso_design *x, const struct iso_runs *runs);
 
 #endif

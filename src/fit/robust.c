@@ -18,6 +18,9 @@ static void add(struct context *c, const char *group, const char *name, const st
     struct iso_err err;
     struct iso_robust_row *row = &c->out->row[c->out->n++];
     *row = (struct iso_robust_row){.group = group, .name = name, .phi = NAN};
+    row->problem = iso_runs_undetermined(runs);
+    if (row->problem)
+        return;
     if (iso_fit_run(&row->fit, runs, options, &err) == ISO_OK)
         row->phi = row->fit.phi;
     else

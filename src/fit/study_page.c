@@ -121,16 +121,24 @@ static void write_diagnostics(struct iso_str *out, const struct iso_study *s, bo
 static void write_jackknife(struct iso_str *out, const struct iso_jackknife *j)
 {
     for (int by_r = 0; by_r < 2; by_r++) {
+        const char *problem = NULL;
         iso_str_printf(out, "phi without %s:", by_r ? "one r" : "one budget");
         for (size_t i = 0; i < j->n; i++) {
             const struct iso_jackknife_row *row = &j->row[i];
-            if (isnan(by_r ? row->budget : row->r) && !isnan(row->phi))
-                iso_str_printf(out, " %.3f (%.3g)", row->phi, by_r ? row->r : row->budget);
+            if (!isnan(by_r ? row->budget : row->r))
+                continue;
+            if (row->problem)
+                iso_str_puts(out, " -");
+            else
+                iso_str_printf(out, " %.3f", row->phi);
+            iso_str_printf(out, " (%.3g)", by_r ? row->r : row->budget);
+            problem = row->problem ? row->problem : problem;
         }
-        iso_str_puts(out, ".\n");
+        iso_str_printf(out, problem ? " (-: %s).\n" : ".\n", problem);
     }
-    iso_str_printf(out, "Leaving out one budget, r or cell moves phi by at most %.3f.\n",
-                   j->max_shift);
+    if (j->n_problems < j->n)
+        iso_str_printf(out, "Leaving out one budget, r or cell moves phi by at most %.3f%s.\n",
+                       j->max_shift, j->n_problems ? ", where enough runs remain" : "");
 }
 
 static void write_trust(struct iso_str *out, const struct iso_study *s)

@@ -101,6 +101,37 @@ static void test_jackknife(void **state)
     assert_true(j->max_shift < 0.06);
 }
 
+/* Two budgets: refits on one of them tell no phi, so none may make an interval or a shift. */
+static void test_two_budgets(void **state)
+{
+    (void)state;
+    const struct synth s = {.law = synth_paper, .run_noise = 1e-3, .seed = 2, .n_budgets = 2};
+    const struct iso_study_options o = few();
+    struct iso_runs runs;
+    struct iso_study two;
+    struct iso_str page = {0};
+    synth_runs(&runs, &s);
+    run_study(&two, &runs, &o);
+    assert_int_equal(two.intervals.n_bootstraps, 2); /* cells and runs, not budgets */
+    struct iso_bootstrap b;
+    assert_int_equal(iso_bootstrap_run(&b, &two.arena, &runs, &o.fit, ISO_BLOCK_BUDGET, 40, NULL),
+                     ISO_OK);
+    assert_true(b.redrawn > 20);
+    for (size_t i = 0; i < b.n_resamples; i++) /* every usable draw holds each budget once */
+        assert_near(b.phi[i], two.fit.phi, 1e-5);
+    const struct iso_jackknife *j = &two.intervals.jackknife;
+    assert_int_equal(j->n, 2 + 4 + 8);
+    assert_int_equal(j->n_problems, 2);
+    assert_string_equal(j->row[0].problem, "too few runs remain");
+    assert_non_null(two.robust.row[0].problem); /* the low half is one budget */
+    iso_study_write_page(&page, &two, false);
+    assert_non_null(strstr(
+        page.text, "phi without one budget: - (4.64e+17) - (1e+18) (-: too few runs remain)."));
+    iso_str_release(&page);
+    iso_study_release(&two);
+    iso_runs_release(&runs);
+}
+
 /* The paper's halves, its R2 of phi = 1, and the three injection conventions of the spec. */
 static void test_robustness(void **state)
 {
@@ -284,7 +315,7 @@ int main(void)
         cmocka_unit_test(test_residuals),    cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_equivalents),  cmocka_unit_test(test_frontier),
         cmocka_unit_test(test_pure_error),   cmocka_unit_test(test_power),
-        cmocka_unit_test(test_power_learns),
+        cmocka_unit_test(test_power_learns), cmocka_unit_test(test_two_budgets),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
