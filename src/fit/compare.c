@@ -25,6 +25,7 @@ static const char *const verdict_names[] = {
     [ISO_VERDICT_CAPACITY] = "capacity gain",
     [ISO_VERDICT_TOKENS] = "token gain only",
     [ISO_VERDICT_BOTH] = "capacity and token gain",
+    [ISO_VERDICT_TRADE] = "token gain, capacity loss",
     [ISO_VERDICT_LOSS] = "capacity loss",
     [ISO_VERDICT_UNDECIDED] = "undecided at this noise",
     [ISO_VERDICT_UNDETERMINED] = "undecided, phi is not determined",
@@ -250,11 +251,12 @@ static bool sum_channels(struct iso_variant *v)
 static void judge(struct iso_variant *v, struct iso_arena *arena)
 {
     const bool tokens = sum_channels(v), up = v->delta_low > 0, down = v->delta_high < 0;
-    v->verdict = up && tokens ? ISO_VERDICT_BOTH
-                 : up         ? ISO_VERDICT_CAPACITY
-                 : tokens     ? ISO_VERDICT_TOKENS
-                 : down       ? ISO_VERDICT_LOSS
-                              : ISO_VERDICT_UNDECIDED;
+    v->verdict = up && tokens     ? ISO_VERDICT_BOTH
+                 : up             ? ISO_VERDICT_CAPACITY
+                 : down && tokens ? ISO_VERDICT_TRADE
+                 : down           ? ISO_VERDICT_LOSS
+                 : tokens         ? ISO_VERDICT_TOKENS
+                                  : ISO_VERDICT_UNDECIDED;
     const char *cost =
         iso_arena_printf(arena, "inference cost of the compute-optimal model %s %.1f %%",
                          v->inference_change >= 0 ? "up" : "down", 100 * fabs(v->inference_change));

@@ -26,8 +26,9 @@ struct iso_channel {
 
 enum iso_verdict {
     ISO_VERDICT_CAPACITY,     /* delta phi above 0 */
-    ISO_VERDICT_TOKENS,       /* more tokens for the budget, and no rise of phi */
+    ISO_VERDICT_TOKENS,       /* more tokens for the budget, and no change of phi shown */
     ISO_VERDICT_BOTH,         /* delta phi above 0, and more tokens */
+    ISO_VERDICT_TRADE,        /* delta phi below 0, and more tokens */
     ISO_VERDICT_LOSS,         /* delta phi below 0, and no more tokens */
     ISO_VERDICT_UNDECIDED,    /* the interval contains 0, and no more tokens */
     ISO_VERDICT_UNDETERMINED, /* these runs cannot tell phi */

@@ -92,9 +92,9 @@ static void test_truncated(void **state)
         const double inference = synth_flops(ch->base_d_model, r, 1) / 3;
         assert_near(ch->base_inference, inference, 1e-4 * inference);
     }
-    assert_int_equal(v->verdict, ISO_VERDICT_TOKENS);
+    assert_int_equal(v->verdict, ISO_VERDICT_TRADE);
     assert_true(v->inference_change > 0.05);
-    assert_non_null(strstr(v->sentence, "token gain only"));
+    assert_non_null(strstr(v->sentence, "token gain, capacity loss"));
     assert_non_null(strstr(v->sentence, "inference cost of the compute-optimal model up"));
     release(&c, table);
 }
@@ -123,6 +123,26 @@ static void test_hyper(void **state)
     assert_int_equal(v->verdict, ISO_VERDICT_CAPACITY);
     assert_true(v->inference_change < 0);
     assert_true(v->delta_high - v->delta_low < v->separate_high - v->separate_low);
+    release(&c, table);
+}
+
+/* Cheaper tokens alone. */
+static void test_token_gain(void **state)
+{
+    (void)state;
+    const struct synth base = {
+        .law = synth_paper, .run_noise = 2e-3, .cell_noise = 2e-3, .seed = 1};
+    const struct synth variant = {.law = synth_paper,
+                                  .run_noise = 2e-3,
+                                  .cell_noise = 2e-3,
+                                  .seed = 3,
+                                  .n_budgets = 4,
+                                  .flops_share = 0.7};
+    struct iso_compare c;
+    struct iso_runs table[2];
+    compare(&c, table, &base, &variant);
+    assert_int_equal(c.variant[0].verdict, ISO_VERDICT_TOKENS);
+    assert_non_null(strstr(c.variant[0].sentence, "token gain only"));
     release(&c, table);
 }
 
@@ -209,9 +229,10 @@ static void test_nothing_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncated),    cmocka_unit_test(test_hyper),
-        cmocka_unit_test(test_no_change),    cmocka_unit_test(test_other_law),
-        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_nothing_shared),
+        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_hyper),
+        cmocka_unit_test(test_no_change),      cmocka_unit_test(test_other_law),
+        cmocka_unit_test(test_undetermined),   cmocka_unit_test(test_token_gain),
+        cmocka_unit_test(test_nothing_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
