@@ -1,7 +1,7 @@
 /* Comparing recipes: see compare.h.
  *
  * 1. Base and variant are cut to the budgets that both have; the r = 1 runs of the base serve
- *    both (the paper's protocol).
+ *    both (the paper's protocol); where it has none there, those of the variant do.
  * 2. One law is fitted to all of it, with a phi of its own for each recipe.  Its difference is
  *    much less noisy than that of two separate fits, which share no exponents.
  * 3. The bootstrap is paired: a resample draws (budget, r) cells, and both recipes' runs of a cell
@@ -52,10 +52,16 @@ static bool has_looped(const struct iso_runs *runs, double budget)
     return false;
 }
 
-static bool has_plain(const struct iso_runs *runs)
+/* The two recipes are compared where both have looped runs. */
+static bool is_shared(const struct iso_runs *base, const struct iso_runs *variant, double budget)
 {
-    for (size_t i = 0; i < runs->n; i++)
-        if (runs->at[i].r == 1)
+    return has_looped(base, budget) && has_looped(variant, budget);
+}
+
+static bool base_has_plain(const struct iso_runs *base, const struct iso_runs *variant)
+{
+    for (size_t i = 0; i < base->n; i++)
+        if (base->at[i].r == 1 && is_shared(base, variant, base->at[i].budget))
             return true;
     return false;
 }
@@ -72,29 +78,31 @@ static enum iso_status join(struct iso_runs *all, struct iso_variant *v,
                             const struct iso_runs *base, const struct iso_runs *variant,
                             struct iso_err *err)
 {
-    const struct iso_runs *plain = has_plain(base) ? base : variant;
+    const bool of_base = base_has_plain(base, variant);
     double last = NAN;
     for (size_t i = 0; i < base->n; i++) {
         const struct iso_run *run = &base->at[i];
-        if (!has_looped(base, run->budget) || !has_looped(variant, run->budget))
+        if (!is_shared(base, variant, run->budget))
             continue;
         v->n_budgets += run->budget != last; /* sorted by budget */
         last = run->budget;
-        if (run->r > 1 || plain == base)
-            add_run(all, run, 0);
+        add_run(all, run, 0);
         v->n_base += run->r > 1;
         v->n_shared += run->r == 1;
     }
     for (size_t i = 0; i < variant->n; i++) {
         const struct iso_run *run = &variant->at[i];
-        if (!has_looped(base, run->budget) || !has_looped(variant, run->budget))
+        if (!is_shared(base, variant, run->budget))
             continue;
-        if (run->r > 1 || plain == variant)
-            add_run(all, run, run->r > 1);
-        else
+        if (run->r == 1 && of_base) {
             v->n_ignored++;
+            continue;
+        }
+        add_run(all, run, run->r > 1);
         v->n_own += run->r > 1;
+        v->n_shared += run->r == 1;
     }
+    v->plain_of_variant = !of_base && v->n_shared > 0;
     iso_runs_sort(all);
     if (v->n_budgets == 0)
         return iso_fail(err, ISO_BAD_INPUT,

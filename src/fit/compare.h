@@ -38,6 +38,7 @@ struct iso_variant {
     const char *name;
     size_t n_budgets, n_base, n_own; /* shared budgets; looped runs of the base and its own */
     size_t n_shared;                 /* r = 1 runs that both use */
+    bool plain_of_variant;           /* they are the variant's, because the base has none there */
     size_t n_ignored;                /* r = 1 runs of the variant that are not used */
     const struct iso_runs *base_runs, *runs; /* on the shared budgets, r = 1 included; owned */
     struct iso_fit joint; /* one law, phi_0 of the base and phi_1 of the variant */

@@ -72,6 +72,17 @@ static void write_table(struct iso_str *out, const char *title, struct iso_table
     iso_table_release(t);
 }
 
+static void write_plain_runs(struct iso_str *out, const struct iso_variant *v)
+{
+    if (v->n_shared == 0)
+        iso_str_puts(out, "no runs of r = 1");
+    else
+        iso_str_printf(out, "%zu shared runs of r = 1%s", v->n_shared,
+                       v->plain_of_variant ? " (those of the variant; the base has none there)"
+                       : v->n_ignored      ? " (those of the variant are not used)"
+                                           : "");
+}
+
 void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bool colour)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -79,11 +90,10 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     iso_str_putc(out, '\n');
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
-        iso_str_printf(out,
-                       "%s against %s: %zu shared budgets, %zu and %zu looped runs, %zu shared "
-                       "runs of r = 1%s; R2 of the common law %.4f.\n",
-                       v->name, c->base_name, v->n_budgets, v->n_own, v->n_base, v->n_shared,
-                       v->n_ignored ? " (those of the variant are not used)" : "", v->joint.r2);
+        iso_str_printf(out, "%s against %s: %zu shared budgets, %zu and %zu looped runs, ", v->name,
+                       c->base_name, v->n_budgets, v->n_own, v->n_base);
+        write_plain_runs(out, v);
+        iso_str_printf(out, "; R2 of the common law %.4f.\n", v->joint.r2);
     }
     struct iso_table t;
     iso_compare_summary_table(&t, c);

@@ -126,6 +126,49 @@ static void test_hyper(void **state)
     release(&c, table);
 }
 
+/* The base has no r = 1 runs where the variant has looped runs: those of the variant serve both. */
+static void test_plain_of_variant(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"base", "variant"};
+    const struct synth whole = {.law = synth_paper};
+    const struct iso_compare_options o = few();
+    struct iso_runs base, variant, kept[2] = {0};
+    synth_runs(&base, &whole);
+    synth_runs(&variant, &whole);
+    for (size_t i = 0; i < base.n; i++) { /* r = 1 at the lowest budget only, which is not shared */
+        const bool lowest = base.at[i].budget == base.at[0].budget;
+        if (base.at[i].r > 1 || lowest)
+            *ISO_PUSH(kept[0].at, kept[0].n, kept[0].room) = base.at[i];
+        if (!lowest)
+            *ISO_PUSH(kept[1].at, kept[1].n, kept[1].room) = variant.at[i];
+    }
+    for (int plain = 1; plain >= 0; plain--) {
+        struct iso_compare c;
+        struct iso_str page = {0};
+        assert_int_equal(iso_compare_run(&c, &kept[0], &kept[1], 1, names, &o, NULL), ISO_OK);
+        const struct iso_variant *v = &c.variant[0];
+        assert_int_equal(v->n_shared, plain ? 25 : 0);
+        assert_int_equal(v->n_ignored, 0);
+        assert_int_equal(v->joint.n_runs, v->n_base + v->n_own + v->n_shared);
+        iso_compare_write_page(&page, &c, false);
+        assert_non_null(
+            strstr(page.text, plain ? "25 shared runs of r = 1 (those of the variant; the base"
+                                    : "looped runs, no runs of r = 1; R2"));
+        iso_str_release(&page);
+        iso_compare_release(&c);
+        size_t n = 0;
+        for (size_t i = 0; i < kept[1].n; i++)
+            if (kept[1].at[i].r > 1)
+                kept[1].at[n++] = kept[1].at[i];
+        kept[1].n = n;
+    }
+    free(kept[0].at);
+    free(kept[1].at);
+    iso_runs_release(&base);
+    iso_runs_release(&variant);
+}
+
 /* Cheaper tokens alone. */
 static void test_token_gain(void **state)
 {
@@ -229,10 +272,10 @@ static void test_nothing_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_hyper),
-        cmocka_unit_test(test_no_change),      cmocka_unit_test(test_other_law),
-        cmocka_unit_test(test_undetermined),   cmocka_unit_test(test_token_gain),
-        cmocka_unit_test(test_nothing_shared),
+        cmocka_unit_test(test_truncated),    cmocka_unit_test(test_hyper),
+        cmocka_unit_test(test_no_change),    cmocka_unit_test(test_other_law),
+        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_plain_of_variant),
+        cmocka_unit_test(test_token_gain),   cmocka_unit_test(test_nothing_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
