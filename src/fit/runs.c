@@ -158,19 +158,51 @@ size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct 
     return distinct(out, arena, runs, offsetof(struct iso_run, r));
 }
 
+/* Budgets this close are one: whole steps, or FLOPs as counted, miss the nominal value by less. */
+static bool same_budget(double low, double high)
+{
+    return high <= 1.01 * low;
+}
+
 const char *iso_runs_undetermined(const struct iso_runs *runs)
 {
-    bool budgets = false, recurrences = false;
-    for (size_t i = 1; i < runs->n; i++) {
-        budgets |= runs->at[i].budget != runs->at[0].budget;
+    double low = INFINITY, high = 0;
+    bool recurrences = false;
+    for (size_t i = 0; i < runs->n; i++) {
+        low = fmin(low, runs->at[i].budget);
+        high = fmax(high, runs->at[i].budget);
         recurrences |= runs->at[i].r != runs->at[0].r;
     }
     if (!recurrences)
         return "all runs have one r, so nothing shows what a recurrence changes";
-    if (!budgets)
+    if (same_budget(low, high))
         return "all runs have one budget, so what more parameters gain cannot be told from what "
                "fewer tokens lose";
     return NULL;
+}
+
+static bool same_cell(const struct iso_run *a, const struct iso_run *b)
+{
+    return a->budget == b->budget && a->r == b->r;
+}
+
+bool iso_runs_cells_scatter(const struct iso_runs *runs)
+{
+    size_t n_cells = 0, n_single = 0, n_budgets = 0, n_nominal = 0;
+    double nominal = 0;
+    for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell stand together */
+        const struct iso_run *run = &runs->at[i];
+        const bool first = i == 0 || !same_cell(run - 1, run);
+        const bool last = i + 1 == runs->n || !same_cell(run, run + 1);
+        n_cells += first;
+        n_single += first && last;
+        n_budgets += i == 0 || run->budget != run[-1].budget;
+        if (!same_budget(nominal, run->budget)) {
+            nominal = run->budget;
+            n_nominal++;
+        }
+    }
+    return 2 * n_single > n_cells && 2 * n_nominal <= n_budgets;
 }
 
 static void put_number(struct iso_str *out, double x)

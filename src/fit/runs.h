@@ -86,8 +86,11 @@ double iso_run_flops_per_token(const struct iso_run *run);
 /* Distinct budgets or recurrences in rising order; the array lives in `arena`. */
 size_t iso_runs_budgets(double **out, struct iso_arena *arena, const struct iso_runs *runs);
 size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct iso_runs *runs);
+/* Whether most cells hold one run because budgets nearly coincide: FLOPs as counted instead of
+ * the nominal ones.  A bootstrap over such cells is one over runs. */
+bool iso_runs_cells_scatter(const struct iso_runs *runs);
 /* Why these runs cannot tell phi, or NULL.  A fit ends somewhere whatever the runs are; this is
- * said before anyone believes the number. */
+ * said before anyone believes the number.  Budgets within 1 % are one. */
 const char *iso_runs_undetermined(const struct iso_runs *runs);
 
 #endif

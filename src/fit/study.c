@@ -18,6 +18,10 @@ static enum iso_status run_parts(struct iso_study *s, struct iso_err *err)
     enum iso_status st = iso_fit_run(&s->fit, s->runs, o, err);
     if (st != ISO_OK)
         return st;
+    if (iso_runs_cells_scatter(s->runs))
+        s->warning = "budgets nearly coincide, but most (budget, r) cells hold one run, so the "
+                     "interval is one over runs and too narrow when a cell's runs share an error; "
+                     "round the column budget to its nominal values";
     iso_derived_run(&s->derived, &s->arena, s->runs, &s->fit);
     const bool free_phi = o->law->phi != ISO_PER_NONE && isnan(o->fixed_phi);
     if (free_phi && (s->undetermined = iso_runs_undetermined(s->runs)))

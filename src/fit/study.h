@@ -23,6 +23,7 @@ struct iso_study {
     struct iso_fit fit;
     const char
         *undetermined;   /* why these runs cannot tell phi, which then has no interval; or NULL */
+    const char *warning; /* about the table, beside every interval; or NULL */
     bool has_restricted; /* phi = 0 and phi = 1, for laws with a free phi */
     struct iso_fit phi_0, phi_1;
     bool has_intervals, has_robust;

@@ -315,6 +315,8 @@ void iso_study_write_json(struct iso_json_out *w, const char *key, const struct 
         put_pair(w, "phi_interval", interval[0], interval[1]);
     if (s->undetermined)
         iso_json_put_string(w, "undetermined", s->undetermined);
+    if (s->warning)
+        iso_json_put_string(w, "warning", s->warning);
     iso_json_put_string(w, "injection", iso_injection_name(s->fit.injection));
     iso_json_put_bool(w, "embeddings", s->fit.embeddings);
     iso_json_put_number(w, "delta", s->fit.delta);

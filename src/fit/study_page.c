@@ -75,6 +75,12 @@ static void write_meaning(struct iso_str *out, const struct iso_study *s)
     iso_str_putc(out, '\n');
 }
 
+static void write_warning(struct iso_str *out, const struct iso_study *s, bool colour)
+{
+    if (s->warning)
+        iso_str_printf(out, colour ? "\033[1mWarning\033[0m: %s.\n" : "Warning: %s.\n", s->warning);
+}
+
 static void write_summary(struct iso_str *out, const struct iso_study *s)
 {
     const struct iso_fit *f = &s->fit;
@@ -181,6 +187,7 @@ void iso_study_write_page(struct iso_str *out, const struct iso_study *s, bool c
 {
     write_headline(out, s, colour);
     write_meaning(out, s);
+    write_warning(out, s, colour);
     write_summary(out, s);
     for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
         struct iso_table t;

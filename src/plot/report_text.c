@@ -65,6 +65,8 @@ void iso_report_verdict(struct iso_str *out, const struct iso_study *study)
         v->widest_high - v->widest_low > 1.001 * (interval[1] - interval[0]))
         iso_str_printf(out, " The widest interval, %s, is [%.3f, %.3f].", v->widest, v->widest_low,
                        v->widest_high);
+    if (study->warning)
+        iso_str_printf(out, " Warning: %s.", study->warning);
 }
 
 static void put_phi(struct iso_str *out, const struct iso_study *study)

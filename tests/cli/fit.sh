@@ -80,6 +80,17 @@ for keep in '$1 + 0 == 1e18' '$3 == 4'; do
         grep -q '"phi_interval": null' || fail "an interval of what is not determined, $keep"
 done
 
+# FLOPs as counted instead of nominal budgets: no two runs share a cell, and one budget stays one.
+awk -F, -v OFS=, '/^#/ {next} $1 != "budget" {$1 = sprintf("%.6e", $1 * (1 + 0.002 * (NR * 7 % 11) / 11))} {print}' \
+    examples/paper_baseline.csv >"$work/counted.csv"
+"$fit" fit "$work/counted.csv" "${quick[@]}" >"$work/page"
+grep -q '^Warning: budgets nearly coincide' "$work/page" || fail "no warning of scattered budgets"
+awk -F, '$1 == "budget" || ($1 > 0.99e18 && $1 < 1.01e18)' "$work/counted.csv" >"$work/part.csv"
+"$fit" fit "$work/part.csv" --starts 20 >"$work/page"
+grep -q '^phi is not determined: all runs have one budget' "$work/page" || fail "one counted budget"
+"$fit" fit examples/paper_baseline.csv "${quick[@]}" >"$work/page"
+! grep -q '^Warning' "$work/page" || fail "a warning of nominal budgets"
+
 # Repeated seeds, a diverged run, a run that is given twice.
 {
     echo run,seed,status,budget,r,n_once,n_rec,n_inject,tokens,loss
