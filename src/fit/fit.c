@@ -245,6 +245,12 @@ static double log_n_eff(const struct iso_fit *fit, const struct iso_run *run)
     return ln[0];
 }
 
+double iso_fit_phi(const struct iso_fit *fit, double r)
+{
+    const struct iso_run run = {.r = r};
+    return isnan(fit->phi) ? NAN : param_of(fit, "phi", &run);
+}
+
 double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run)
 {
     return exp(log_n_eff(fit, run));

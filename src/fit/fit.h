@@ -69,6 +69,9 @@ struct iso_fit {
 enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
                             const struct iso_fit_options *options, struct iso_err *err);
 
+/* phi of the runs with this r (of the first recipe): NaN in laws without one, 0 where r = 1 has
+ * none of its own. */
+double iso_fit_phi(const struct iso_fit *fit, double r);
 /* N_eff and the loss that the fit gives a run. */
 double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run);
 double iso_fit_loss(const struct iso_fit *fit, const struct iso_run *run);

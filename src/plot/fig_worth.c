@@ -89,7 +89,7 @@ static void build_sizes(struct iso_panel *p, const struct iso_study *study,
 static void build_blocks(struct iso_panel *p, const struct iso_study *study,
                          const struct iso_fig_keys *k)
 {
-    double top = k->r[k->n_r - 1], phi = study->fit.phi, interval[2];
+    double top = k->r[k->n_r - 1], top_phi = iso_fit_phi(&study->fit, top), interval[2];
     iso_study_phi_interval(interval, study);
     p->title = "Unique blocks that a looped block is worth";
     axis_of_r(p, k);
@@ -107,19 +107,22 @@ static void build_blocks(struct iso_panel *p, const struct iso_study *study,
                             i ? "{/:Italic φ} = 1" : "{/:Italic φ} = 0");
     }
     struct iso_series *line = iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SOLID, 1.8);
-    for (int i = 0; i <= 32; i++) {
+    const bool one_curve = study->fit.law->phi != ISO_PER_LOOPED; /* else each r has its own phi */
+    for (int i = 0; one_curve && i <= 32; i++) {
         double r = pow(top, i / 32.0);
-        iso_series_add(p, line, r, pow(r, phi));
+        iso_series_add(p, line, r, pow(r, study->fit.phi));
         if (isfinite(interval[0]))
             iso_series_add(p, band, r, pow(r, interval[0]))->y2 = pow(r, interval[1]);
     }
     struct iso_series *mark = iso_panel_marks(p, iso_inks[ISO_INK_ACCENT], ISO_MARK_CIRCLE, 4.2);
-    for (size_t i = 0; i < k->n_r; i++)
-        iso_series_add_tip(p, mark, k->r[i], pow(k->r[i], phi),
+    for (size_t i = 0; i < k->n_r; i++) {
+        const double r = k->r[i], blocks = pow(r, iso_fit_phi(&study->fit, r));
+        iso_series_add_tip(p, mark, r, blocks,
                            "a block looped %g times\nis worth %.2f unique blocks\n(%.0f %% of %g)",
-                           k->r[i], pow(k->r[i], phi), 100 * pow(k->r[i], phi - 1), k->r[i]);
-    iso_panel_end_label(p, pow(top, phi), iso_inks[ISO_INK_ACCENT],
-                        iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.2f", phi));
+                           r, blocks, 100 * blocks / r, r);
+    }
+    iso_panel_end_label(p, pow(top, top_phi), iso_inks[ISO_INK_ACCENT],
+                        iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.2f", top_phi));
 }
 
 /* Comparing at equal width needs r = 1 and the width of every run. */

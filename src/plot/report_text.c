@@ -49,12 +49,14 @@ void iso_report_verdict(struct iso_str *out, const struct iso_study *study)
                        study->undetermined, study->fit.phi);
         return;
     }
-    double r = example_r(study->runs), phi = study->fit.phi, interval[2];
+    double r = example_r(study->runs), phi = iso_fit_phi(&study->fit, r), interval[2];
     if (r > 1)
         iso_str_printf(out,
                        "A block looped %g times is worth %.2f unique blocks, %.0f %% of full "
                        "equivalence. ",
                        r, pow(r, phi), 100 * pow(r, phi - 1));
+    if (study->fit.law->phi == ISO_PER_LOOPED)
+        iso_str_puts(out, "Each r has its own φ; what follows is about that of the smallest. ");
     iso_study_phi_interval(interval, study);
     if (!isfinite(interval[0]))
         iso_str_puts(out, "No interval was computed, so this number has no error bar.");
@@ -85,6 +87,8 @@ static void put_phi(struct iso_str *out, const struct iso_study *study)
     }
     iso_study_phi_interval(interval, study);
     iso_str_printf(out, "<p class=\"phi\">φ = %.3f <small>", study->fit.phi);
+    if (study->fit.law->phi == ISO_PER_LOOPED)
+        iso_str_puts(out, "for the smallest <i>r</i>; ");
     if (isfinite(interval[0]))
         iso_str_printf(out, "95 %% interval [%.3f, %.3f], bootstrap over (budget, <i>r</i>) cells",
                        interval[0], interval[1]);

@@ -213,6 +213,24 @@ static void test_equivalents(void **state)
     assert_near(e->effective, 0.58, 0.01);
 }
 
+/* One phi for each r: what a block is worth follows from the phi of its own r. */
+static void test_equivalents_per_r(void **state)
+{
+    (void)state;
+    struct iso_study_options o = few();
+    struct iso_study own;
+    o.fit.law = &iso_law_phi_per_r;
+    o.resamples = 0;
+    run_study(&own, &paper, &o);
+    assert_int_equal(own.derived.n_equivalents, 4);
+    assert_near(own.derived.equivalent[0].blocks, 1, 1e-12);
+    for (size_t i = 1; i < 4; i++) {
+        const double phi = study.robust.phi_of_r[i - 1].phi; /* of the same law */
+        assert_near(own.derived.equivalent[i].blocks, pow(own.derived.equivalent[i].r, phi), 1e-4);
+    }
+    iso_study_release(&own);
+}
+
 /* The frontier of a known law against brute force over widths. */
 static void test_frontier(void **state)
 {
@@ -310,12 +328,13 @@ static void test_power_learns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bootstrap),    cmocka_unit_test(test_bootstrap_ignores_threads),
-        cmocka_unit_test(test_jackknife),    cmocka_unit_test(test_robustness),
-        cmocka_unit_test(test_residuals),    cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_equivalents),  cmocka_unit_test(test_frontier),
-        cmocka_unit_test(test_pure_error),   cmocka_unit_test(test_power),
-        cmocka_unit_test(test_power_learns), cmocka_unit_test(test_two_budgets),
+        cmocka_unit_test(test_bootstrap),         cmocka_unit_test(test_bootstrap_ignores_threads),
+        cmocka_unit_test(test_jackknife),         cmocka_unit_test(test_robustness),
+        cmocka_unit_test(test_residuals),         cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_equivalents),       cmocka_unit_test(test_frontier),
+        cmocka_unit_test(test_pure_error),        cmocka_unit_test(test_power),
+        cmocka_unit_test(test_power_learns),      cmocka_unit_test(test_two_budgets),
+        cmocka_unit_test(test_equivalents_per_r),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
