@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct compare_args {
     struct iso_fit_args fit;
@@ -24,23 +23,6 @@ static const struct iso_opt options[] = {
      "print the tables as LaTeX (booktabs)", 0, 0},
     {0},
 };
-
-/* "studies/hyper.csv" is called "hyper". */
-static char *name_of(const char *path)
-{
-    size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/')
-        len--;
-    size_t start = len;
-    while (start > 0 && path[start - 1] != '/')
-        start--;
-    char *name = iso_alloc(len - start + 1, 1);
-    memcpy(name, path + start, len - start);
-    char *dot = strrchr(name, '.');
-    if (dot && dot != name)
-        *dot = '\0';
-    return name;
-}
 
 static void print(const struct iso_compare *compare, const struct compare_args *a)
 {
@@ -71,26 +53,22 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_compare_options o = {.resamples = (size_t)a->fit.resamples};
     struct iso_compare compare = {0};
     struct iso_runs *tables = ISO_NEW_N(struct iso_runs, ops.n);
-    char **names = ISO_NEW_N(char *, ops.n);
+    struct iso_arena arena = {0};
+    const char **names = iso_fit_names(&arena, (const char *const *)ops.at, ops.n);
     enum iso_status st = iso_fit_args_options(&o.fit, &a->fit, err);
-    for (size_t i = 0; i < ops.n; i++)
-        names[i] = name_of(ops.at[i]);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
         st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, ISO_RUNS_TRAINED, err);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
         st = iso_fit_args_check(&a->fit, &tables[i], err);
     if (st == ISO_OK)
-        st = iso_compare_run(&compare, &tables[0], &tables[1], ops.n - 1,
-                             (const char *const *)names, &o, err);
+        st = iso_compare_run(&compare, &tables[0], &tables[1], ops.n - 1, names, &o, err);
     if (st == ISO_OK)
         print(&compare, a);
     iso_compare_release(&compare);
-    for (size_t i = 0; i < ops.n; i++) {
+    for (size_t i = 0; i < ops.n; i++)
         iso_runs_release(&tables[i]);
-        free(names[i]);
-    }
     free(tables);
-    free(names);
+    iso_arena_release(&arena);
     return st;
 }
 

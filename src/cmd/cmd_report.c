@@ -51,16 +51,6 @@ static enum iso_status study_options(struct iso_study_options *o, const struct r
                     near ? "?" : "");
 }
 
-/* "results/base.csv" is called "base". */
-static const char *recipe_name(struct iso_arena *arena, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
-    const char *dot = strrchr(from, '.');
-    if (iso_str_eq(path, "-"))
-        return "standard input";
-    return dot && dot > from ? iso_arena_strndup(arena, from, (size_t)(dot - from)) : from;
-}
-
 static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *arena,
                                 const char *path, struct iso_err *err)
 {
@@ -101,6 +91,7 @@ struct job {
     struct iso_arena arena;
     struct iso_runs base, *variant;
     size_t n_variant;
+    const char **names; /* of the base and the variants */
     struct iso_study study;
     struct iso_compare compare;
     struct iso_evals evals; /* of the first table, where it is a study that has them */
@@ -142,6 +133,16 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
     return st;
 }
 
+/* The base is called after the first of its tables. */
+static void name_tables(struct job *job, struct iso_operands ops, const struct report_args *a)
+{
+    const char **paths = ISO_ARENA_NEW_N(&job->arena, const char *, a->compare.n + 1);
+    paths[0] = ops.at[0];
+    for (size_t i = 0; i < a->compare.n; i++)
+        paths[i + 1] = a->compare.at[i];
+    job->names = iso_fit_names(&job->arena, paths, a->compare.n + 1);
+}
+
 static enum iso_status judge_rates(struct job *job, const struct iso_strings *tables,
                                    struct iso_err *err)
 {
@@ -155,22 +156,17 @@ static enum iso_status judge_rates(struct job *job, const struct iso_strings *ta
     return st == ISO_OK ? st : iso_fail_in(err, st, "--rates");
 }
 
-static enum iso_status compute(struct job *job, struct iso_operands ops,
-                               const struct report_args *a, const struct iso_study_options *o,
+static enum iso_status compute(struct job *job, const struct iso_study_options *o,
                                struct iso_err *err)
 {
     job->has_study = true;
     enum iso_status st = iso_study_run(&job->study, &job->base, o, err);
     if (st != ISO_OK || job->n_variant == 0)
         return st;
-    const char **names = ISO_ARENA_NEW_N(&job->arena, const char *, job->n_variant + 1);
-    names[0] = recipe_name(&job->arena, ops.at[0]);
-    for (size_t i = 0; i < job->n_variant; i++)
-        names[i + 1] = recipe_name(&job->arena, a->compare.at[i]);
     struct iso_compare_options compare = {o->fit, o->resamples};
     job->has_compare = true;
-    return iso_compare_run(&job->compare, &job->base, job->variant, job->n_variant, names, &compare,
-                           err);
+    return iso_compare_run(&job->compare, &job->base, job->variant, job->n_variant, job->names,
+                           &compare, err);
 }
 
 static enum iso_status write_report(struct job *job, struct iso_operands ops,
@@ -193,7 +189,7 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
             (struct iso_section){"rates", "Learning rates", iso_report_build_rates, &job->rates};
     struct iso_report report = {.study = &job->study,
                                 .compare = job->has_compare ? &job->compare : NULL,
-                                .title = recipe_name(&job->arena, ops.at[0]),
+                                .title = job->names[0],
                                 .command = iso_str_text(&command),
                                 .input = input,
                                 .n_input = n,
@@ -215,6 +211,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st != ISO_OK)
         return st;
     struct job job = {0};
+    name_tables(&job, ops, a);
     st = iso_dir_make(a->out, err); /* a place that cannot be written is better known now */
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
@@ -229,7 +226,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = judge_rates(&job, &a->rates, err);
     if (st == ISO_OK)
-        st = compute(&job, ops, a, &o, err);
+        st = compute(&job, &o, err);
     if (st == ISO_OK)
         st = write_report(&job, ops, a, err);
     if (st == ISO_OK)

@@ -6,6 +6,7 @@
 #include "fit/solver.h"
 
 #include <math.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
@@ -36,6 +37,40 @@ enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct
             return iso_fail(err, ISO_BAD_INPUT, "%s:%d: column n_embed: --embeddings needs it",
                             runs->at[i].file, runs->at[i].line);
     return ISO_OK;
+}
+
+/* The last `parts` components of a path, without the ending of a table. */
+static const char *tail_of(struct iso_arena *arena, const char *path, size_t parts)
+{
+    static const char *const endings[] = {".csv", ".jsonl", ".json"};
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t from = end;
+    while (from > 0 && !(path[from - 1] == '/' && --parts == 0))
+        from--;
+    char *name = iso_arena_strndup(arena, path + from, end - from);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (iso_str_ends(name, endings[i]) && strlen(name) > strlen(endings[i]))
+            name[strlen(name) - strlen(endings[i])] = '\0';
+    return name;
+}
+
+static const char *name_of(struct iso_arena *arena, const char *path)
+{
+    return iso_str_eq(path, "-") ? "standard input" : tail_of(arena, path, 1);
+}
+
+const char **iso_fit_names(struct iso_arena *arena, const char *const *paths, size_t n)
+{
+    const char **names = ISO_ARENA_NEW_N(arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = name_of(arena, paths[i]);
+        for (size_t k = 0; k < n; k++)
+            if (k != i && iso_str_eq(name_of(arena, paths[k]), name_of(arena, paths[i])))
+                names[i] = tail_of(arena, paths[i], 2);
+    }
+    return names;
 }
 
 const char *iso_fit_table_of(struct iso_arena *arena, const char *path)

@@ -72,6 +72,9 @@ enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct i
 enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct iso_runs *runs,
                                    struct iso_err *err);
 
+/* What tables are called, from their paths: "results/base.csv" is "base", and "results/base" when
+ * another one is "base" too. */
+const char **iso_fit_names(struct iso_arena *arena, const char *const *paths, size_t n);
 /* The file that an operand names: a directory stands for the table of the study in it. */
 const char *iso_fit_table_of(struct iso_arena *arena, const char *path);
 /* Refuses when the runs.csv that is written into `out` would replace one of the tables read. */

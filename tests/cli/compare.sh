@@ -33,6 +33,19 @@ for c in v["channels"]:
     assert c["variant_inference_flops"] < c["base_inference_flops"]
 P
 "$B"/isodepth compare $base "$work/better.csv" "${quick[@]}" --latex | grep -q '\\toprule' || fail "--latex"
+# Names: known endings alone are cut, slashes do not matter, equal names get their folder.
+mkdir "$work/a" "$work/b"
+cp "$work/better.csv" "$work/a/loop.v2"
+cp "$work/better.csv" "$work/a/runs.csv"
+cp "$work/better.csv" "$work/b/runs.csv"
+"$B"/isodepth compare - "$work/a/loop.v2" "$work/a/" "$work/a/runs.csv" "$work/b/runs.csv" --starts 5 --resamples 0 \
+    --json <$base >"$work/names.json"
+python3 - "$work/names.json" <<'P' || fail "names"
+import json, sys
+c = json.load(open(sys.argv[1]))
+names = [c["base"]] + [v["name"] for v in c["variants"]]
+assert names == ["standard input", "loop.v2", "a", "a/runs", "b/runs"], names
+P
 printf 'budget,r,n_once,n_rec,tokens,loss\n3e18,2,5e7,4e7,1e9,3\n' >"$work/other.csv"
 status=0
 "$B"/isodepth compare $base "$work/other.csv" 2>"$work/stderr" || status=$?

@@ -187,7 +187,13 @@ grep -q 'class="phi">φ is not determined' "$dir/one/report.html" || fail "one b
 grep -q 'one_better: undecided, phi is not determined' "$dir/one/report.html" || fail "one budget gives a verdict"
 ! grep -qw 'nan' "$dir/one/report.html" || fail "nan on the page"
 
-# 7. Mistakes.
+# 7. A study with a slash behind it has its name as the title.
+mkdir "$dir/study"
+cp "$runs" "$dir/study/runs.csv"
+"$isodepth" -q report "$dir/study/" --starts 30 --resamples 0 --out "$dir/slash" >/dev/null
+grep -q '<h1>study · ' "$dir/slash/report.html" || fail "the title of study/"
+
+# 8. Mistakes.
 expect() { # CODE TEXT ARGS...
     local code=$1 text=$2 got=0
     shift 2
@@ -198,7 +204,6 @@ expect() { # CODE TEXT ARGS...
 expect 2 "--out DIR" "$runs"
 expect 2 "no law \"jont\"; did you mean joint?" "$runs" --out "$dir/x" --law jont
 expect 2 "expected once, recurrent or none" "$runs" --out "$dir/x" --injection twice
-mkdir "$dir/study" && cp "$runs" "$dir/study/runs.csv"
 expect 2 "would overwrite its input" "$dir/study" --out "$dir/study/../study"
 expect 2 "would overwrite its input" "$runs" --rates "$dir/study" --out "$dir/study"
 cmp "$runs" "$dir/study/runs.csv" || fail "the input was overwritten"
