@@ -34,7 +34,7 @@ struct isodepth_fit_options {
     const char *law;       /* "joint", "chinchilla", "parcae", "phi_per_r" or "offset_per_r" */
     const char *injection; /* where injection parameters count: "once", "recurrent", "none" */
     int starts;            /* random starts of each fit */
-    int resamples;         /* refits of each bootstrap; 0 leaves the intervals out */
+    int resamples;         /* refits of each bootstrap, at least 40; 0 leaves the intervals out */
     uint64_t seed;         /* equal seeds give equal digits, whatever `threads` */
     int threads;
 };

@@ -72,10 +72,11 @@ static enum iso_status translate(struct iso_study_options *out,
     if (!iso_injection_parse(&out->fit.injection, options->injection))
         return iso_fail(err, ISO_USAGE, "injection is once, recurrent or none, not \"%s\"",
                         options->injection);
-    if (options->starts < 1 || options->resamples < 0 || options->threads < 1)
+    const bool resamples_ok = options->resamples == 0 || options->resamples >= ISO_MIN_RESAMPLES;
+    if (options->starts < 1 || !resamples_ok || options->threads < 1)
         return iso_fail(err, ISO_USAGE,
-                        "starts and threads must be positive, resamples not "
-                        "negative");
+                        "starts and threads must be positive, resamples 0 or at least %d",
+                        ISO_MIN_RESAMPLES);
     out->fit.starts = options->starts;
     out->fit.seed = options->seed;
     out->fit.threads = options->threads;

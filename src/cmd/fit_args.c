@@ -3,8 +3,10 @@
 
 #include "base/file.h"
 #include "base/parallel.h"
+#include "fit/interval.h"
 #include "fit/solver.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +23,11 @@ enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct i
     if (!out->solver)
         return iso_fail(err, ISO_USAGE, "--solver: expected newton or lbfgs, found \"%s\"",
                         args->solver);
+    if (args->resamples != 0 && args->resamples < ISO_MIN_RESAMPLES)
+        return iso_fail(err, ISO_USAGE,
+                        "--resamples: a 95 %% interval needs at least %d refits, found %" PRId64
+                        "; 0 computes none",
+                        ISO_MIN_RESAMPLES, args->resamples);
     out->embeddings = args->embeddings;
     out->delta = args->delta;
     out->starts = (int)args->starts;

@@ -50,7 +50,7 @@ struct iso_fit_args {
          1,           1000000},                                                                    \
         {"resamples", 0,                                                                           \
          ISO_OPT_INT, offsetof(struct type, fit.resamples),                                        \
-         "N",         "refits of every bootstrap (200)",                                           \
+         "N",         "refits of every bootstrap, at least 40; 0: no intervals (200)",             \
          0,           1000000},                                                                    \
         {"seed",      0,                                                                           \
          ISO_OPT_INT, offsetof(struct type, fit.seed),                                             \

@@ -28,6 +28,7 @@ static const char *const verdict_names[] = {
     [ISO_VERDICT_TRADE] = "token gain, capacity loss",
     [ISO_VERDICT_LOSS] = "capacity loss",
     [ISO_VERDICT_UNDECIDED] = "undecided at this noise",
+    [ISO_VERDICT_NONE] = "not judged, no interval was computed",
     [ISO_VERDICT_UNDETERMINED] = "undecided, phi is not determined",
 };
 
@@ -259,23 +260,25 @@ static bool sum_channels(struct iso_variant *v)
 static void judge(struct iso_variant *v, struct iso_arena *arena)
 {
     const bool tokens = sum_channels(v), up = v->delta_low > 0, down = v->delta_high < 0;
-    v->verdict = up && tokens     ? ISO_VERDICT_BOTH
-                 : up             ? ISO_VERDICT_CAPACITY
-                 : down && tokens ? ISO_VERDICT_TRADE
-                 : down           ? ISO_VERDICT_LOSS
-                 : tokens         ? ISO_VERDICT_TOKENS
-                                  : ISO_VERDICT_UNDECIDED;
+    v->verdict = v->n_resamples == 0 ? ISO_VERDICT_NONE
+                 : up && tokens      ? ISO_VERDICT_BOTH
+                 : up                ? ISO_VERDICT_CAPACITY
+                 : down && tokens    ? ISO_VERDICT_TRADE
+                 : down              ? ISO_VERDICT_LOSS
+                 : tokens            ? ISO_VERDICT_TOKENS
+                                     : ISO_VERDICT_UNDECIDED;
     const char *cost =
         iso_arena_printf(arena, "inference cost of the compute-optimal model %s %.1f %%",
                          v->inference_change >= 0 ? "up" : "down", 100 * fabs(v->inference_change));
     const char *movement = up     ? "each recurrence is worth more"
                            : down ? "each recurrence is worth less"
                                   : "no change of what a recurrence is worth is shown";
-    v->sentence = iso_arena_printf(arena,
-                                   "%s: %s; phi changes by %+.3f [%+.3f, %+.3f], %s, and the "
-                                   "compute-optimal loss by %+.4f nats; %s.",
-                                   v->name, iso_verdict_name(v->verdict), v->delta_phi,
-                                   v->delta_low, v->delta_high, movement, v->mean_change, cost);
+    const char *interval = v->n_resamples ? iso_arena_printf(arena, " [%+.3f, %+.3f], %s,",
+                                                             v->delta_low, v->delta_high, movement)
+                                          : "";
+    v->sentence = iso_arena_printf(
+        arena, "%s: %s; phi changes by %+.3f%s and the compute-optimal loss by %+.4f nats; %s.",
+        v->name, iso_verdict_name(v->verdict), v->delta_phi, interval, v->mean_change, cost);
 }
 
 /* A law that one recipe's runs determine gives the other's phi too; without one nothing does. */

@@ -10,7 +10,7 @@
 
 struct iso_compare_options {
     struct iso_fit_options fit;
-    size_t resamples; /* 200 */
+    size_t resamples; /* 200; with 0 there is no interval and no verdict */
 };
 
 /* Change of the compute-optimal loss at one (budget, r), variant minus base, in nats, and its
@@ -31,6 +31,7 @@ enum iso_verdict {
     ISO_VERDICT_TRADE,        /* delta phi below 0, and more tokens */
     ISO_VERDICT_LOSS,         /* delta phi below 0, and no more tokens */
     ISO_VERDICT_UNDECIDED,    /* the interval contains 0, and no more tokens */
+    ISO_VERDICT_NONE,         /* no interval was asked for */
     ISO_VERDICT_UNDETERMINED, /* these runs cannot tell phi */
 };
 

@@ -15,6 +15,9 @@ enum iso_block {
 };
 const char *iso_block_name(enum iso_block block); /* "cell", "run", "budget", "point" */
 
+/* Fewer refits have no 2.5 % and 97.5 % points. */
+enum { ISO_MIN_RESAMPLES = 40 };
+
 struct iso_bootstrap {
     enum iso_block block;
     size_t n_blocks, n_resamples;

@@ -40,6 +40,8 @@ static void write_headline(struct iso_str *out, const struct iso_study *s, bool 
                        "   95 %% interval [%.3f, %.3f]   (bootstrap over %zu cells, %zu refits)",
                        interval[0], interval[1], s->intervals.bootstrap[0].n_blocks,
                        s->intervals.bootstrap[0].n_resamples);
+    else if (isnan(s->options.fit.fixed_phi))
+        iso_str_puts(out, "   (no interval was computed)");
     iso_str_putc(out, '\n');
 }
 

@@ -84,11 +84,15 @@ static void add_delta(struct iso_panel *p, struct iso_ink ink, enum iso_mark mar
     if (!isfinite(delta))
         return;
     struct iso_series *range = iso_panel_series(p, ISO_SERIES_RANGES, ink);
+    struct iso_series *point = iso_panel_marks(p, ink, mark, 4.2);
     range->width = 2;
-    if (isfinite(low) && isfinite(high))
+    if (isfinite(low) && isfinite(high)) {
         iso_series_add(p, range, low, y)->x2 = high;
-    iso_series_add_tip(p, iso_panel_marks(p, ink, mark, 4.2), delta, y,
-                       "%s, %s\nΔφ = %+.4f [%+.4f, %+.4f]", name, what, delta, low, high);
+        iso_series_add_tip(p, point, delta, y, "%s, %s\nΔφ = %+.4f [%+.4f, %+.4f]", name, what,
+                           delta, low, high);
+    } else {
+        iso_series_add_tip(p, point, delta, y, "%s, %s\nΔφ = %+.4f", name, what, delta);
+    }
 }
 
 static const char *build_delta(struct iso_figure *f, const void *data)

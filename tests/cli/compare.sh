@@ -33,6 +33,12 @@ for c in v["channels"]:
     assert c["variant_inference_flops"] < c["base_inference_flops"]
 P
 "$B"/isodepth compare $base "$work/better.csv" "${quick[@]}" --latex | grep -q '\\toprule' || fail "--latex"
+# Without resamples: the change, no interval and no verdict.
+"$B"/isodepth compare $base "$work/better.csv" --starts 10 --resamples 0 >"$work/page"
+grep -q '^better: not judged, no interval was computed; phi changes by +0.[0-9]* and the' "$work/page" ||
+    fail "--resamples 0: $(head -n 1 "$work/page")"
+if grep -qw nan "$work/page"; then fail "nan on the page"; fi
+
 # Names: known endings alone are cut, slashes do not matter, equal names get their folder.
 mkdir "$work/a" "$work/b"
 cp "$work/better.csv" "$work/a/loop.v2"

@@ -6,7 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "fit.sh: $1"; exit 1; }
 # Few starts and resamples: this is about the command, not about the numbers.
-quick=(--starts 20 --resamples 20)
+quick=(--starts 20 --resamples 40)
 
 "$fit" fit examples/paper_baseline.csv "${quick[@]}" >"$work/page"
 head -n 1 "$work/page" | grep -q '^phi = 0.458   95 % interval \[0.4' || fail "headline: $(head -n 1 "$work/page")"
@@ -15,6 +15,8 @@ for words in 'Did the fit converge?' '20 of 20 starts reached the best minimum' 
     '^1 *29 *-0.0010' '^4 *1.89 blocks'; do
     grep -q -- "$words" "$work/page" || fail "the page lacks '$words'"
 done
+"$fit" fit examples/paper_baseline.csv --starts 20 --resamples 0 |
+    grep -q '^phi = 0.458   (no interval was computed)$' || fail "--resamples 0"
 if grep -q $'\033' "$work/page"; then fail "colour in a pipe"; fi
 
 "$fit" fit examples/paper_baseline.csv "${quick[@]}" --json --threads 1 >"$work/one.json"
@@ -117,6 +119,7 @@ expect 2 'did you mean joint' fit examples/paper_baseline.csv --law jiont
 expect 2 'expected once, recurrent or none' fit examples/paper_baseline.csv --injection twice
 expect 2 'use --law chinchilla' fit examples/paper_baseline.csv --by r
 expect 2 'law chinchilla has no phi' fit examples/paper_baseline.csv --law chinchilla --phi 1
+expect 2 'needs at least 40 refits, found 1;' fit examples/paper_baseline.csv --resamples 1
 expect 1 'no-such-file.csv' fit no-such-file.csv
 expect 1 'too few for law joint' fit <(head -n 7 examples/paper_baseline.csv)
 expect 1 'no run has r above 1' fit examples/chinchilla.csv

@@ -16,7 +16,7 @@ awk -F, -v OFS=, '/^#/ {next} $1 == "budget" || ($3 > 1 && $1 < 6e18) {
     if ($1 != "budget") $9 = sprintf("%.5f", $9 - 0.015 * log($3) / log(2)); print }' \
     "$runs" >"$dir/better_loops.csv"
 
-out=$("$isodepth" -q report "$runs" --compare "$dir/better_loops.csv" --starts 30 --resamples 20 \
+out=$("$isodepth" -q report "$runs" --compare "$dir/better_loops.csv" --starts 30 --resamples 40 \
     --out "$dir/r")
 page=$dir/r/report.html
 [ "$out" = "$page" ] || fail "printed '$out' instead of the path"
@@ -164,7 +164,7 @@ sys.exit(not (light > 220 and dark < 60))
 EOF
 
 # 4. Same input, same bytes.
-"$isodepth" -q report "$runs" --compare "$dir/better_loops.csv" --starts 30 --resamples 20 --threads 1 \
+"$isodepth" -q report "$runs" --compare "$dir/better_loops.csv" --starts 30 --resamples 40 --threads 1 \
     --out "$dir/again" >/dev/null
 for f in fit.json compare.json runs.csv tables figures; do
     diff -rq "$dir/r/$f" "$dir/again/$f" || fail "$f differs from run to run"

@@ -63,6 +63,10 @@ static void test_fit(void **state)
     assert_null(isodepth_fit_new(csv, len, &o, message, sizeof message));
     assert_string_equal(message, "there is no law \"jont\"");
     o.law = "joint";
+    o.resamples = 5;
+    assert_null(isodepth_fit_new(csv, len, &o, message, sizeof message));
+    assert_non_null(strstr(message, "resamples 0 or at least 40"));
+    o.resamples = 0;
     assert_null(isodepth_fit_new("a,b\n1,2\n", 8, &o, message, sizeof message));
     assert_non_null(strstr(message, "table"));
     free(csv);
