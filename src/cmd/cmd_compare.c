@@ -55,7 +55,9 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_runs *tables = ISO_NEW_N(struct iso_runs, ops.n);
     struct iso_arena arena = {0};
     const char **names = iso_fit_names(&arena, (const char *const *)ops.at, ops.n);
-    enum iso_status st = iso_fit_args_options(&o.fit, &a->fit, err);
+    enum iso_status st = iso_fit_args_format(a->json, a->latex, err);
+    if (st == ISO_OK)
+        st = iso_fit_args_options(&o.fit, &a->fit, err);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
         st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, ISO_RUNS_TRAINED, err);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)

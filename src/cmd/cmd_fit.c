@@ -20,8 +20,7 @@ static const struct fit_args defaults = {
     .fit = ISO_FIT_ARGS_DEFAULTS, .law = "joint", .by = "", .out = "", .phi = NAN};
 
 static const struct iso_opt options[] = {
-    {"law", 0, ISO_OPT_STRING, offsetof(struct fit_args, law), "NAME",
-     "joint, chinchilla, parcae, phi_per_r or offset_per_r (joint)", 0, 0},
+    ISO_LAW_OPT(fit_args),
     {"by", 0, ISO_OPT_STRING, offsetof(struct fit_args, by), "r", "one fit for each r", 0, 0},
     {"phi", 0, ISO_OPT_NUMBER, offsetof(struct fit_args, phi), "X", "hold phi at this value", -3,
      3},
@@ -168,17 +167,14 @@ static enum iso_status study_options(struct iso_study_options *out, const struct
 {
     *out = iso_study_defaults();
     enum iso_status st = iso_fit_args_options(&out->fit, &a->fit, err);
+    if (st == ISO_OK)
+        st = iso_fit_args_law(&out->fit.law, a->law, err);
+    if (st == ISO_OK)
+        st = iso_fit_args_format(a->json, a->latex, err);
     if (st != ISO_OK)
         return st;
     out->resamples = (size_t)a->fit.resamples;
     out->fit.fixed_phi = a->phi;
-    out->fit.law = iso_law_find(a->law);
-    if (!out->fit.law) {
-        const char *near = iso_law_nearest(a->law);
-        return iso_fail(err, ISO_USAGE, "--law: there is no law \"%s\"; %s%s%s", a->law,
-                        near ? "did you mean " : "isodepth help fit lists them", near ? near : "",
-                        near ? "?" : "");
-    }
     if (*a->by && !iso_str_eq(a->by, "r"))
         return iso_fail(err, ISO_USAGE, "--by: only r is known, found \"%s\"", a->by);
     if (*a->by && out->fit.law->phi != ISO_PER_NONE && isnan(a->phi))
@@ -186,8 +182,6 @@ static enum iso_status study_options(struct iso_study_options *out, const struct
                         "--by r: phi compares different r; use --law chinchilla for one fit per r");
     if (!isnan(a->phi) && out->fit.law->phi == ISO_PER_NONE)
         return iso_fail(err, ISO_USAGE, "--phi: law %s has no phi", a->law);
-    if (a->json && a->latex)
-        return iso_fail(err, ISO_USAGE, "--json and --latex exclude each other");
     return ISO_OK;
 }
 

@@ -28,8 +28,7 @@ static const struct iso_opt options[] = {
      "table of another recipe to compare with RUNS; may be repeated", 0, 0},
     {"rates", 0, ISO_OPT_LIST, offsetof(struct report_args, rates), "RUNS",
      "a sweep over learning rates, for a section of its own; may be repeated", 0, 0},
-    {"law", 0, ISO_OPT_STRING, offsetof(struct report_args, law), "NAME",
-     "joint, chinchilla, parcae, phi_per_r or offset_per_r (joint)", 0, 0},
+    ISO_LAW_OPT(report_args),
     ISO_FIT_OPTS(report_args),
     {0},
 };
@@ -39,16 +38,8 @@ static enum iso_status study_options(struct iso_study_options *o, const struct r
 {
     *o = iso_study_defaults();
     enum iso_status st = iso_fit_args_options(&o->fit, &a->fit, err);
-    if (st != ISO_OK)
-        return st;
     o->resamples = (size_t)a->fit.resamples;
-    o->fit.law = iso_law_find(a->law);
-    if (o->fit.law)
-        return ISO_OK;
-    const char *near = iso_law_nearest(a->law);
-    return iso_fail(err, ISO_USAGE, "--law: there is no law \"%s\"; %s%s%s", a->law,
-                    near ? "did you mean " : "isodepth help report lists them", near ? near : "",
-                    near ? "?" : "");
+    return st == ISO_OK ? iso_fit_args_law(&o->fit.law, a->law, err) : st;
 }
 
 static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *arena,

@@ -36,6 +36,23 @@ enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct i
     return ISO_OK;
 }
 
+enum iso_status iso_fit_args_law(const struct iso_law **out, const char *name, struct iso_err *err)
+{
+    *out = iso_law_find(name);
+    if (*out)
+        return ISO_OK;
+    const char *near = iso_law_nearest(name);
+    return iso_fail(err, ISO_USAGE, "--law: there is no law \"%s\"; %s%s%s", name,
+                    near ? "did you mean " : "isodepth help fit lists them", near ? near : "",
+                    near ? "?" : "");
+}
+
+enum iso_status iso_fit_args_format(bool json, bool latex, struct iso_err *err)
+{
+    return json && latex ? iso_fail(err, ISO_USAGE, "--json and --latex exclude each other")
+                         : ISO_OK;
+}
+
 enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct iso_runs *runs,
                                    struct iso_err *err)
 {

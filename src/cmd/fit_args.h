@@ -65,6 +65,17 @@ struct iso_fit_args {
             "newton, or lbfgs: the paper's method (newton)", 0, 0                                  \
     }
 
+/* The law of a command whose struct `type` has it as `law`. */
+#define ISO_LAW_OPT(type)                                                                          \
+    {                                                                                              \
+        "law", 0, ISO_OPT_STRING, offsetof(struct type, law), "NAME",                              \
+            "joint, chinchilla, parcae, phi_per_r or offset_per_r (joint)", 0, 0                   \
+    }
+
+enum iso_status iso_fit_args_law(const struct iso_law **out, const char *name, struct iso_err *err);
+/* Two forms of output that exclude each other. */
+enum iso_status iso_fit_args_format(bool json, bool latex, struct iso_err *err);
+
 /* Checks the words and fills in options, the law being the default one. */
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
                                      struct iso_err *err);

@@ -1,18 +1,9 @@
 /* A comparison as page, tables and JSON: see compare.h. */
 #include "fit/compare.h"
 
-#include <math.h>
+#include "fit/put.h"
 
-static void put_number(struct iso_table *t, const char *format, double x)
-{
-    char text[64];
-    if (isnan(x)) {
-        iso_table_put(t, "-");
-        return;
-    }
-    snprintf(text, sizeof text, format, x);
-    iso_table_put(t, text);
-}
+#include <math.h>
 
 void iso_compare_summary_table(struct iso_table *t, const struct iso_compare *c)
 {
@@ -21,20 +12,20 @@ void iso_compare_summary_table(struct iso_table *t, const struct iso_compare *c)
         const struct iso_variant *v = &c->variant[i];
         iso_table_put(t, v->name);
         iso_table_put(t, "one law");
-        put_number(t, "%.3f", v->phi_base);
-        put_number(t, "%.3f", v->phi);
-        put_number(t, "%+.3f", v->delta_phi);
-        put_number(t, "%+.3f", v->delta_low);
-        put_number(t, "%+.3f", v->delta_high);
-        put_number(t, "%.1f %%", 100 * v->share_below);
-        put_number(t, "%.1f %%", 100 * v->share_above);
+        iso_put_number(t, "%.3f", v->phi_base);
+        iso_put_number(t, "%.3f", v->phi);
+        iso_put_number(t, "%+.3f", v->delta_phi);
+        iso_put_number(t, "%+.3f", v->delta_low);
+        iso_put_number(t, "%+.3f", v->delta_high);
+        iso_put_number(t, "%.1f %%", 100 * v->share_below);
+        iso_put_number(t, "%.1f %%", 100 * v->share_above);
         iso_table_put(t, v->name);
         iso_table_put(t, "separate fits");
-        put_number(t, "%.3f", v->separate_base.phi);
-        put_number(t, "%.3f", v->separate.phi);
-        put_number(t, "%+.3f", v->separate_delta);
-        put_number(t, "%+.3f", v->separate_low);
-        put_number(t, "%+.3f", v->separate_high);
+        iso_put_number(t, "%.3f", v->separate_base.phi);
+        iso_put_number(t, "%.3f", v->separate.phi);
+        iso_put_number(t, "%+.3f", v->separate_delta);
+        iso_put_number(t, "%+.3f", v->separate_low);
+        iso_put_number(t, "%+.3f", v->separate_high);
         iso_table_put(t, "-");
         iso_table_put(t, "-");
     }
@@ -50,14 +41,14 @@ void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *c)
             const struct iso_channel *ch = &c->variant[i].channel[k];
             char buf[32];
             iso_table_put(t, c->variant[i].name);
-            put_number(t, "%.3g", ch->budget);
-            put_number(t, "%g", ch->r);
-            put_number(t, "%+.4f", ch->change);
-            put_number(t, "%+.4f", ch->token);
-            put_number(t, "%+.4f", ch->capacity);
-            put_number(t, "%+.4f", ch->width);
-            put_number(t, "%.0f", ch->base_d_model);
-            put_number(t, "%.0f", ch->variant_d_model);
+            iso_put_number(t, "%.3g", ch->budget);
+            iso_put_number(t, "%g", ch->r);
+            iso_put_number(t, "%+.4f", ch->change);
+            iso_put_number(t, "%+.4f", ch->token);
+            iso_put_number(t, "%+.4f", ch->capacity);
+            iso_put_number(t, "%+.4f", ch->width);
+            iso_put_number(t, "%.0f", ch->base_d_model);
+            iso_put_number(t, "%.0f", ch->variant_d_model);
             iso_table_put(t, iso_format_count(buf, ch->base_inference));
             iso_table_put(t, iso_format_count(buf, ch->variant_inference));
         }
@@ -103,12 +94,6 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
                 colour);
 }
 
-static void put_pair(struct iso_json_out *w, const char *key, double low, double high)
-{
-    const double pair[2] = {low, high};
-    iso_json_put_numbers(w, key, pair, 2);
-}
-
 static void put_channels(struct iso_json_out *w, const struct iso_variant *v)
 {
     iso_json_begin(w, "channels", '[');
@@ -141,7 +126,7 @@ static void put_variant(struct iso_json_out *w, const struct iso_variant *v)
     iso_json_put_number(w, "phi", v->phi);
     iso_json_put_number(w, "phi_base", v->phi_base);
     iso_json_put_number(w, "delta_phi", v->delta_phi);
-    put_pair(w, "delta_phi_interval", v->delta_low, v->delta_high);
+    iso_put_pair(w, "delta_phi_interval", v->delta_low, v->delta_high);
     iso_json_put_number(w, "share_below_0", v->share_below);
     iso_json_put_number(w, "share_above_0", v->share_above);
     iso_json_put_string(w, "verdict", iso_verdict_name(v->verdict));
@@ -159,7 +144,7 @@ static void put_variant(struct iso_json_out *w, const struct iso_variant *v)
     iso_json_put_number(w, "phi_base", v->separate_base.phi);
     iso_json_put_number(w, "phi", v->separate.phi);
     iso_json_put_number(w, "delta_phi", v->separate_delta);
-    put_pair(w, "delta_phi_interval", v->separate_low, v->separate_high);
+    iso_put_pair(w, "delta_phi_interval", v->separate_low, v->separate_high);
     iso_json_end(w, '}');
     put_channels(w, v);
     iso_json_put_numbers(w, "resamples", v->resample, v->n_resamples);

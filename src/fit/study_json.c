@@ -1,17 +1,13 @@
 /* A study as JSON, every number in full precision: see study.h and docs/fitting.md. */
 #include "fit/study.h"
 
+#include "fit/put.h"
+
 #include <math.h>
 
 static void put_count(struct iso_json_out *w, const char *key, size_t n)
 {
     iso_json_put_int(w, key, (int64_t)n);
-}
-
-static void put_pair(struct iso_json_out *w, const char *key, double low, double high)
-{
-    const double pair[2] = {low, high};
-    iso_json_put_numbers(w, key, pair, 2);
 }
 
 static void put_law(struct iso_json_out *w, const struct iso_fit *f)
@@ -62,7 +58,7 @@ static void put_diagnostics(struct iso_json_out *w, const struct iso_fit *f)
         iso_json_put_string(w, "name", f->name[p]);
         iso_json_put_number(w, "value", f->param[p]);
         iso_json_put_number(w, "std_error", f->std_error[p]);
-        put_pair(w, "box", f->lower[p], f->upper[p]);
+        iso_put_pair(w, "box", f->lower[p], f->upper[p]);
         iso_json_put_bool(w, "on_bound", f->on_bound[p]);
         iso_json_end(w, '}');
     }
@@ -77,7 +73,7 @@ static void put_bootstrap(struct iso_json_out *w, const struct iso_bootstrap *b,
     iso_json_put_string(w, "block", iso_block_name(b->block));
     put_count(w, "blocks", b->n_blocks);
     put_count(w, "resamples", b->n_resamples);
-    put_pair(w, "phi_interval", b->low, b->high);
+    iso_put_pair(w, "phi_interval", b->low, b->high);
     iso_json_put_number(w, "mean", b->mean);
     iso_json_put_number(w, "sd", b->sd);
     put_count(w, "at_bound", b->at_bound);
@@ -86,7 +82,7 @@ static void put_bootstrap(struct iso_json_out *w, const struct iso_bootstrap *b,
     iso_json_put_number(w, "share_at_or_above_1", b->above_1);
     iso_json_begin(w, "parameters", '{');
     for (size_t p = 0; p < f->n_param; p++)
-        put_pair(w, f->name[p], b->param_low[p], b->param_high[p]);
+        iso_put_pair(w, f->name[p], b->param_low[p], b->param_high[p]);
     iso_json_end(w, '}');
     iso_json_put_numbers(w, "phi", b->phi, b->n_resamples);
     iso_json_end(w, '}');
@@ -134,7 +130,7 @@ static void put_intervals(struct iso_json_out *w, const struct iso_study *s)
     iso_json_end(w, ']');
     if (v->profile.n) {
         iso_json_begin(w, "profile", '{');
-        put_pair(w, "phi_interval", v->profile.low, v->profile.high);
+        iso_put_pair(w, "phi_interval", v->profile.low, v->profile.high);
         iso_json_put_number(w, "scale", v->profile.scale);
         iso_json_put_numbers(w, "phi", v->profile.phi, v->profile.n);
         iso_json_put_numbers(w, "huber_sum", v->profile.huber_sum, v->profile.n);
@@ -145,7 +141,7 @@ static void put_intervals(struct iso_json_out *w, const struct iso_study *s)
     put_pure_error(w, &v->pure);
     if (v->widest) {
         iso_json_put_string(w, "widest", v->widest);
-        put_pair(w, "widest_interval", v->widest_low, v->widest_high);
+        iso_put_pair(w, "widest_interval", v->widest_low, v->widest_high);
     }
     iso_json_end(w, '}');
 }
@@ -225,8 +221,8 @@ static void put_frontier(struct iso_json_out *w, const struct iso_derived *d)
         iso_json_put_number(w, "r", e->r);
         iso_json_put_number(w, "n_exponent", e->n_exponent);
         iso_json_put_number(w, "d_exponent", e->d_exponent);
-        put_pair(w, "gap_range", e->gap_min, e->gap_max);
-        put_pair(w, "optimum_gap_range", e->optimum_gap_min, e->optimum_gap_max);
+        iso_put_pair(w, "gap_range", e->gap_min, e->gap_max);
+        iso_put_pair(w, "optimum_gap_range", e->optimum_gap_min, e->optimum_gap_max);
         iso_json_end(w, '}');
     }
     iso_json_end(w, ']');
@@ -312,7 +308,7 @@ void iso_study_write_json(struct iso_json_out *w, const char *key, const struct 
     if (isnan(interval[0]))
         iso_json_put_null(w, "phi_interval");
     else
-        put_pair(w, "phi_interval", interval[0], interval[1]);
+        iso_put_pair(w, "phi_interval", interval[0], interval[1]);
     if (s->undetermined)
         iso_json_put_string(w, "undetermined", s->undetermined);
     if (s->warning)

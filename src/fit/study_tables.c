@@ -1,18 +1,9 @@
 /* The tables of a study, for page, LaTeX and report: see study.h. */
 #include "fit/study.h"
 
-#include <math.h>
+#include "fit/put.h"
 
-static void put_number(struct iso_table *t, const char *format, double x)
-{
-    char text[64];
-    if (isnan(x)) {
-        iso_table_put(t, "-");
-        return;
-    }
-    snprintf(text, sizeof text, format, x);
-    iso_table_put(t, text);
-}
+#include <math.h>
 
 static void put_count(struct iso_table *t, double x)
 {
@@ -23,14 +14,14 @@ static void put_count(struct iso_table *t, double x)
 static void put_law(struct iso_table *t, const char *name, const struct iso_fit *f)
 {
     iso_table_put(t, name);
-    put_number(t, "%.3g", f->A);
-    put_number(t, "%.3f", f->alpha);
-    put_number(t, "%.4g", f->B);
-    put_number(t, "%.3f", f->beta);
-    put_number(t, "%.3f", f->E);
-    put_number(t, "%.3f", f->phi);
-    put_number(t, "%.4f", f->r2);
-    put_number(t, "%.3g", f->huber_sum * 1e5);
+    iso_put_number(t, "%.3g", f->A);
+    iso_put_number(t, "%.3f", f->alpha);
+    iso_put_number(t, "%.4g", f->B);
+    iso_put_number(t, "%.3f", f->beta);
+    iso_put_number(t, "%.3f", f->E);
+    iso_put_number(t, "%.3f", f->phi);
+    iso_put_number(t, "%.4f", f->r2);
+    iso_put_number(t, "%.3g", f->huber_sum * 1e5);
 }
 
 static void build_law(struct iso_table *t, const struct iso_study *s)
@@ -60,10 +51,10 @@ static void build_parameters(struct iso_table *t, const struct iso_study *s)
             iso_table_put(t, s->fit.name[p]);
         else
             iso_table_putf(t, "%s of r = %g", s->fit.name[p], s->r);
-        put_number(t, "%.4f", s->fit.param[p]);
-        put_number(t, "%.4f", s->fit.std_error[p]);
-        put_number(t, "%.4f", b ? b->param_low[p] : NAN);
-        put_number(t, "%.4f", b ? b->param_high[p] : NAN);
+        iso_put_number(t, "%.4f", s->fit.param[p]);
+        iso_put_number(t, "%.4f", s->fit.std_error[p]);
+        iso_put_number(t, "%.4f", b ? b->param_low[p] : NAN);
+        iso_put_number(t, "%.4f", b ? b->param_high[p] : NAN);
     }
 }
 
@@ -71,9 +62,9 @@ static void put_interval(struct iso_table *t, const char *name, double low, doub
                          const char *note)
 {
     iso_table_put(t, name);
-    put_number(t, "%.3f", low);
-    put_number(t, "%.3f", high);
-    put_number(t, "%.3f", high - low);
+    iso_put_number(t, "%.3f", low);
+    iso_put_number(t, "%.3f", high);
+    iso_put_number(t, "%.3f", high - low);
     iso_table_put(t, note);
 }
 
@@ -102,11 +93,11 @@ static void build_jackknife(struct iso_table *t, const struct iso_study *s)
     iso_table_init(t, "Left out: budget|r|runs left|phi|shift");
     for (size_t i = 0; s->has_intervals && i < s->intervals.jackknife.n; i++) {
         const struct iso_jackknife_row *row = &s->intervals.jackknife.row[i];
-        put_number(t, "%.3g", row->budget);
-        put_number(t, "%g", row->r);
+        iso_put_number(t, "%.3g", row->budget);
+        iso_put_number(t, "%g", row->r);
         iso_table_putf(t, "%zu", row->n_runs);
-        put_number(t, "%.3f", row->phi);
-        put_number(t, "%+.3f", row->shift);
+        iso_put_number(t, "%.3f", row->phi);
+        iso_put_number(t, "%+.3f", row->shift);
     }
 }
 
@@ -118,12 +109,12 @@ static void build_robustness(struct iso_table *t, const struct iso_study *s)
         const bool ok = !row->problem;
         iso_table_put(t, row->group);
         iso_table_put(t, row->name);
-        put_number(t, "%.0f", ok ? (double)row->fit.n_runs : NAN);
-        put_number(t, "%.3f", ok ? row->fit.alpha : NAN);
-        put_number(t, "%.3f", ok ? row->fit.beta : NAN);
-        put_number(t, "%.3f", ok ? row->fit.E : NAN);
-        put_number(t, "%.3f", ok ? row->phi : NAN);
-        put_number(t, "%.4f", ok ? row->fit.r2 : NAN);
+        iso_put_number(t, "%.0f", ok ? (double)row->fit.n_runs : NAN);
+        iso_put_number(t, "%.3f", ok ? row->fit.alpha : NAN);
+        iso_put_number(t, "%.3f", ok ? row->fit.beta : NAN);
+        iso_put_number(t, "%.3f", ok ? row->fit.E : NAN);
+        iso_put_number(t, "%.3f", ok ? row->phi : NAN);
+        iso_put_number(t, "%.4f", ok ? row->fit.r2 : NAN);
     }
 }
 
@@ -133,11 +124,11 @@ static void build_shape(struct iso_table *t, const struct iso_study *s)
     for (size_t i = 0; s->has_robust && i < s->robust.n_r; i++) {
         const struct iso_phi_of_r *phi = s->robust.phi_of_r;
         const struct iso_offset_of_r *offset = s->robust.offset_of_r;
-        put_number(t, "%g", phi ? phi[i].r : offset ? offset[i].r : NAN);
-        put_number(t, "%.3f", phi ? phi[i].phi : NAN);
-        put_number(t, "%.3f", phi ? 1.96 * phi[i].std_error : NAN);
-        put_number(t, "%+.4f", offset ? offset[i].offset : NAN);
-        put_number(t, "%.4f", offset ? 1.96 * offset[i].std_error : NAN);
+        iso_put_number(t, "%g", phi ? phi[i].r : offset ? offset[i].r : NAN);
+        iso_put_number(t, "%.3f", phi ? phi[i].phi : NAN);
+        iso_put_number(t, "%.3f", phi ? 1.96 * phi[i].std_error : NAN);
+        iso_put_number(t, "%+.4f", offset ? offset[i].offset : NAN);
+        iso_put_number(t, "%.4f", offset ? 1.96 * offset[i].std_error : NAN);
     }
 }
 
@@ -149,11 +140,11 @@ static void build_residuals(struct iso_table *t, const struct iso_study *s)
         if (isnan(row->r))
             iso_table_put(t, "all");
         else
-            put_number(t, "%g", row->r);
+            iso_put_number(t, "%g", row->r);
         iso_table_putf(t, "%zu", row->n);
-        put_number(t, "%+.4f", row->mean);
-        put_number(t, "%.4f", row->max_abs);
-        put_number(t, "%.4f", row->rmse);
+        iso_put_number(t, "%+.4f", row->mean);
+        iso_put_number(t, "%.4f", row->max_abs);
+        iso_put_number(t, "%.4f", row->rmse);
     }
 }
 
@@ -162,13 +153,13 @@ static void build_optima(struct iso_table *t, const struct iso_study *s)
     iso_table_init(t, "Budget|r|runs|N*|D*|L*|gap to r = 1|inside grid");
     for (size_t i = 0; i < s->derived.n_parabolas; i++) {
         const struct iso_parabola *p = &s->derived.parabola[i];
-        put_number(t, "%.3g", p->budget);
-        put_number(t, "%g", p->r);
+        iso_put_number(t, "%.3g", p->budget);
+        iso_put_number(t, "%g", p->r);
         iso_table_putf(t, "%zu", p->n_runs);
         put_count(t, p->n_opt);
         put_count(t, p->d_opt);
-        put_number(t, "%.4f", p->loss_opt);
-        put_number(t, "%+.4f", p->gap);
+        iso_put_number(t, "%.4f", p->loss_opt);
+        iso_put_number(t, "%+.4f", p->gap);
         iso_table_put(t, !p->has_minimum ? "no minimum" : p->inside ? "yes" : "no");
     }
 }
@@ -178,13 +169,13 @@ static void build_frontier(struct iso_table *t, const struct iso_study *s)
     iso_table_init(t, "Budget|r|N*|D*|width*|L*|gap to r = 1");
     for (size_t i = 0; i < s->derived.n_frontier; i++) {
         const struct iso_frontier_point *p = &s->derived.frontier[i];
-        put_number(t, "%.3g", p->budget);
-        put_number(t, "%g", p->r);
+        iso_put_number(t, "%.3g", p->budget);
+        iso_put_number(t, "%g", p->r);
         put_count(t, p->n_opt);
         put_count(t, p->d_opt);
-        put_number(t, "%.0f", p->d_model);
-        put_number(t, "%.4f", p->loss_opt);
-        put_number(t, "%+.4f", p->gap);
+        iso_put_number(t, "%.0f", p->d_model);
+        iso_put_number(t, "%.4f", p->loss_opt);
+        iso_put_number(t, "%+.4f", p->gap);
     }
 }
 
@@ -193,13 +184,13 @@ static void build_exponents(struct iso_table *t, const struct iso_study *s)
     iso_table_init(t, "r|N* ~ C^|D* ~ C^|law: gap to r = 1 from|to|optima: gap from|to");
     for (size_t i = 0; i < s->derived.n_exponents; i++) {
         const struct iso_frontier_exponent *e = &s->derived.exponent[i];
-        put_number(t, "%g", e->r);
-        put_number(t, "%.3f", e->n_exponent);
-        put_number(t, "%.3f", e->d_exponent);
-        put_number(t, "%+.4f", e->gap_min);
-        put_number(t, "%+.4f", e->gap_max);
-        put_number(t, "%+.4f", e->optimum_gap_min);
-        put_number(t, "%+.4f", e->optimum_gap_max);
+        iso_put_number(t, "%g", e->r);
+        iso_put_number(t, "%.3f", e->n_exponent);
+        iso_put_number(t, "%.3f", e->d_exponent);
+        iso_put_number(t, "%+.4f", e->gap_min);
+        iso_put_number(t, "%+.4f", e->gap_max);
+        iso_put_number(t, "%+.4f", e->optimum_gap_min);
+        iso_put_number(t, "%+.4f", e->optimum_gap_max);
     }
 }
 
@@ -209,11 +200,11 @@ static void build_equivalents(struct iso_table *t, const struct iso_study *s)
     for (size_t i = 0; !isnan(s->fit.phi) && !s->undetermined && i < s->derived.n_equivalents;
          i++) {
         const struct iso_equivalent *e = &s->derived.equivalent[i];
-        put_number(t, "%g", e->r);
-        put_number(t, "%.2f blocks", e->blocks);
-        put_number(t, "%.0f %%", 100 * e->recovered);
-        put_number(t, "%.1f %%", 100 * e->unique);
-        put_number(t, "%.1f %%", 100 * e->effective);
+        iso_put_number(t, "%g", e->r);
+        iso_put_number(t, "%.2f blocks", e->blocks);
+        iso_put_number(t, "%.0f %%", 100 * e->recovered);
+        iso_put_number(t, "%.1f %%", 100 * e->unique);
+        iso_put_number(t, "%.1f %%", 100 * e->effective);
     }
 }
 

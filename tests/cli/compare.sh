@@ -58,5 +58,9 @@ status=0
 [ $status = 1 ] || fail "exit $status"
 grep -q 'other: no budget has looped runs' "$work/stderr" || fail "$(cat "$work/stderr")"
 status=0
+"$B"/isodepth compare $base "$work/better.csv" --json --latex 2>"$work/stderr" || status=$?
+[ $status = 2 ] || fail "--json --latex: exit $status"
+grep -q 'exclude each other' "$work/stderr" || fail "--json --latex: $(cat "$work/stderr")"
+status=0
 "$B"/isodepth compare $base 2>"$work/stderr" || status=$?
 [ $status = 2 ] || fail "one table: exit $status"

@@ -1,0 +1,13 @@
+/* What the pages of fit and compare put into tables and JSON alike. */
+#ifndef ISO_FIT_PUT_H
+#define ISO_FIT_PUT_H
+
+#include "base/json.h"
+#include "base/table.h"
+
+/* A cell; "-" for NaN. */
+void iso_put_number(struct iso_table *t, const char *format, double x);
+/* An interval. */
+void iso_put_pair(struct iso_json_out *w, const char *key, double low, double high);
+
+#endif
