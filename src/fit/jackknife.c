@@ -132,6 +132,14 @@ static void consider(struct iso_intervals *out, const char *name, double low, do
     }
 }
 
+/* The profile; an end that it leaves open within the box is the end of the box. */
+static void consider_profile(struct iso_intervals *out, const struct iso_fit *best)
+{
+    const double low = out->profile.low, high = out->profile.high;
+    consider(out, "profile", isnan(low) ? best->lower[ISO_P_SHAPE] : low,
+             isnan(high) ? best->upper[ISO_P_SHAPE] : high);
+}
+
 enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *arena,
                                   const struct iso_runs *runs, const struct iso_fit *best,
                                   const struct iso_fit_options *options, size_t resamples,
@@ -158,7 +166,7 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
     if (st == ISO_OK && one_free_phi)
         st = iso_profile_run(&out->profile, arena, runs, best, options, err);
     if (st == ISO_OK && one_free_phi) {
-        consider(out, "profile", out->profile.low, out->profile.high);
+        consider_profile(out, best);
         st = iso_jackknife_run(&out->jackknife, arena, runs, best, options, err);
     }
     return st;

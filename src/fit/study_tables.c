@@ -83,9 +83,11 @@ static void build_intervals(struct iso_table *t, const struct iso_study *s)
                  b->at_bound ? ", some on the bound" : "");
         put_interval(t, name, b->low, b->high, note);
     }
-    if (s->intervals.profile.n)
-        put_interval(t, "profile", s->intervals.profile.low, s->intervals.profile.high,
-                     "assumes independent errors");
+    const struct iso_profile *p = &s->intervals.profile;
+    if (p->n)
+        put_interval(t, "profile", p->low, p->high,
+                     isnan(p->low) || isnan(p->high) ? "open to the end of the box"
+                                                     : "assumes independent errors");
 }
 
 static void build_jackknife(struct iso_table *t, const struct iso_study *s)

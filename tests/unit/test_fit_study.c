@@ -132,6 +132,23 @@ static void test_two_budgets(void **state)
     iso_runs_release(&runs);
 }
 
+/* Noise that hides phi: the profile is open below, and no interval is wider. */
+static void test_open_profile(void **state)
+{
+    (void)state;
+    const struct synth s = {.law = synth_paper, .run_noise = 5e-2, .seed = 2, .n_budgets = 2};
+    const struct iso_study_options o = few();
+    struct iso_runs runs;
+    struct iso_study noisy;
+    synth_runs(&runs, &s);
+    run_study(&noisy, &runs, &o);
+    assert_true(isnan(noisy.intervals.profile.low));
+    assert_string_equal(noisy.intervals.widest, "profile");
+    assert_true(noisy.intervals.widest_low == noisy.fit.lower[ISO_P_SHAPE]);
+    iso_study_release(&noisy);
+    iso_runs_release(&runs);
+}
+
 /* The paper's halves, its R2 of phi = 1, and the three injection conventions of the spec. */
 static void test_robustness(void **state)
 {
@@ -328,13 +345,13 @@ static void test_power_learns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bootstrap),         cmocka_unit_test(test_bootstrap_ignores_threads),
-        cmocka_unit_test(test_jackknife),         cmocka_unit_test(test_robustness),
-        cmocka_unit_test(test_residuals),         cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_equivalents),       cmocka_unit_test(test_frontier),
-        cmocka_unit_test(test_pure_error),        cmocka_unit_test(test_power),
-        cmocka_unit_test(test_power_learns),      cmocka_unit_test(test_two_budgets),
-        cmocka_unit_test(test_equivalents_per_r),
+        cmocka_unit_test(test_bootstrap),    cmocka_unit_test(test_bootstrap_ignores_threads),
+        cmocka_unit_test(test_jackknife),    cmocka_unit_test(test_robustness),
+        cmocka_unit_test(test_residuals),    cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_equivalents),  cmocka_unit_test(test_frontier),
+        cmocka_unit_test(test_pure_error),   cmocka_unit_test(test_power),
+        cmocka_unit_test(test_power_learns), cmocka_unit_test(test_two_budgets),
+        cmocka_unit_test(test_open_profile), cmocka_unit_test(test_equivalents_per_r),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
