@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "base/settings.h"
+#include "cmd/fit_args.h"
 #include "eval/eval.h"
 #include "eval/scores.h"
 #include "model/checkpoint.h"
@@ -284,7 +285,9 @@ static enum iso_status run_eval(const void *args, struct iso_operands ops, struc
 {
     struct iso_eval_job j = {.args = args, .study = ops.n ? ops.at[0] : NULL, .err = err};
     j.threads = j.args->threads > 0 ? (int)j.args->threads : iso_cpu_count();
-    enum iso_status st = run_job(&j);
+    enum iso_status st = iso_fit_args_format(j.args->json, j.args->latex, err);
+    if (st == ISO_OK)
+        st = run_job(&j);
     for (size_t i = 0; j.task && i < j.suite.n; i++)
         iso_task_release(&j.task[i]);
     free(j.subject);

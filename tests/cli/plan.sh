@@ -168,7 +168,8 @@ complete_line() { # WORD...: what is offered for the last word
     _isodepth
     echo "${COMPREPLY[*]}"
 }
-. <("$iso" completion)
+"$iso" completion > "$tmp/completion"
+. "$tmp/completion"
 [ "$(complete_line isodepth tok)" = tokenizer ] || fail "completion of a first word"
 [ "$(complete_line isodepth -q pl)" = plan ] || fail "completion behind -q"
 [ "$(complete_line isodepth tokenizer tr)" = train ] || fail "completion of a second word"
