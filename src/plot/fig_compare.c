@@ -62,7 +62,7 @@ const struct iso_figure_row iso_fig_compare_isoflops = {
     .title = "Loss at fixed compute, recipe by recipe",
     .caption = "Loss against unique parameters on the budgets that the recipes share. Thin curves "
                "are parabolas in log&nbsp;<i>N</i> per (budget, <i>r</i>) cell, stars their "
-               "optima. The <i>r</i>&nbsp;=&nbsp;1 runs are those of the base in every panel.",
+               "optima. All panels show the same <i>r</i>&nbsp;=&nbsp;1 runs.",
     .build = build_isoflops,
 };
 
