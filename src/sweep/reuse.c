@@ -77,6 +77,22 @@ static enum iso_status adopt(struct iso_sweep *sw, struct iso_run_record *rec, s
     return st;
 }
 
+/* The id of a run does not know the data, so the result has to. */
+static enum iso_status check_data(const struct iso_sweep *sw, const struct iso_run_record *found,
+                                  const char *from, struct iso_err *err)
+{
+    struct iso_str mine = {0};
+    enum iso_status st = iso_store_get(sw->store, &mine, "data", err);
+    if (st == ISO_OK && mine.len && found->data_checksum[0] &&
+        !iso_str_eq(mine.text, found->data_checksum))
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: run %s was trained on the data %s, this study is on %s; leave out "
+                      "--reuse, or give the same --data with another --out",
+                      from, found->id, found->data_checksum, mine.text);
+    iso_str_release(&mine);
+    return st;
+}
+
 static enum iso_status take(struct iso_sweep *sw, const struct iso_run_record *found,
                             const char *from, bool share_r1, size_t *taken, struct iso_err *err)
 {
@@ -96,6 +112,9 @@ static enum iso_status take(struct iso_sweep *sw, const struct iso_run_record *f
                         found->id, c->name, iso_run_record_cell(a, found, c),
                         iso_run_record_cell(b, mine, c));
     }
+    enum iso_status st = check_data(sw, found, from, err);
+    if (st != ISO_OK)
+        return st;
     struct iso_run_record rec = mine ? *mine : *found;
     for (c = iso_columns; c->name; c++)
         if (c->part == ISO_COLUMN_RESULT) {
@@ -106,7 +125,7 @@ static enum iso_status take(struct iso_sweep *sw, const struct iso_run_record *f
     rec.wanted = true;
     iso_run_record_set_text(&rec, iso_column_find("source"), from);
     size_t before = *taken;
-    enum iso_status st = adopt(sw, &rec, taken, err);
+    st = adopt(sw, &rec, taken, err);
     if (st == ISO_OK && !mine)
         *ISO_PUSH(sw->runs, sw->n, sw->room) = rec;
     else if (st == ISO_OK && *taken > before)

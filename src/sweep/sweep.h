@@ -45,7 +45,8 @@ enum iso_status iso_sweep_pin(struct iso_sweep *sw, const char *key, const char 
 enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *runs, size_t n,
                                struct iso_err *err);
 /* Adds finished runs of another study or table: the same ids, and, when no run of this grid has
- * r = 1, the r = 1 runs at this grid's budgets.  *taken counts them. */
+ * r = 1, the r = 1 runs at this grid's budgets.  Refuses a run that was trained on other data than
+ * the pinned ones.  *taken counts them. */
 enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *taken,
                                 struct iso_err *err);
 /* Puts every run's state in line with its folder and writes the store. */

@@ -111,6 +111,9 @@ make_grid case.yaml '[2]'
 [ "$("$iso" runs case --csv --where 'r=1 and source=st' | wc -l)" = 9 ] ||
     fail "a case study shares the r = 1 runs"
 [ "$("$iso" runs case --csv --where 'r=2 and bptt=1' | wc -l)" = 7 ] || fail "--set reaches the plan"
+"$iso" sweep toy.yaml --no-fit --data data2 --out re4 --reuse st > out 2> log && fail "reuse: other data"
+want 'was trained on the data' log "--reuse of other data"
+[ -z "$(ls re4/runs)" ] || fail "--reuse of other data left folders"
 echo 'budget,r' > bare.csv
 sweep re3 --reuse bare.csv 2> log && fail "a table without ids"
 want 'bare.csv: column run is missing' log "a table without ids"
