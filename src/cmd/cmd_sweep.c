@@ -341,7 +341,7 @@ static enum iso_status open_study(struct call *c, const char *path, size_t *left
     if (st == ISO_OK)
         st = iso_sweep_open(&c->sw, c->a->out, c->err);
     if (st == ISO_OK)
-        st = iso_sweep_pin(&c->sw, "data", checksum, "the data", c->err);
+        st = iso_sweep_pin_data(&c->sw, checksum, c->err);
     if (st == ISO_OK)
         st = iso_sweep_plan(&c->sw, c->runs, c->n, c->err);
     if (st == ISO_OK)

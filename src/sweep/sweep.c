@@ -138,18 +138,50 @@ enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err)
     return st;
 }
 
-enum iso_status iso_sweep_pin(struct iso_sweep *sw, const char *key, const char *value,
-                              const char *what, struct iso_err *err)
+/* What the results in a study's folders were trained on: one checksum, "" when none tells. */
+static enum iso_status trained_on(struct iso_str *checksum, const char *study, struct iso_err *err)
+{
+    struct iso_str runs = in_study(study, "runs"), first = {0};
+    char **names;
+    size_t n;
+    enum iso_status st = iso_dir_list(&names, &n, runs.text, err);
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        struct iso_str dir = iso_sweep_path(study, names[i], NULL);
+        struct iso_run_record rec;
+        iso_run_record_init(&rec);
+        bool tells =
+            iso_result_read(&rec, dir.text, NULL) == ISO_RESULT_GOOD && rec.data_checksum[0];
+        if (tells && !checksum->len) {
+            iso_str_puts(checksum, rec.data_checksum);
+            iso_str_puts(&first, names[i]);
+        } else if (tells && !iso_str_eq(checksum->text, rec.data_checksum)) {
+            st = iso_fail(err, ISO_BAD_INPUT,
+                          "%s: run %s was trained on the data %s, run %s on %s; move the folders "
+                          "of one kind away",
+                          study, first.text, checksum->text, names[i], rec.data_checksum);
+        }
+        iso_str_release(&dir);
+    }
+    iso_dir_list_free(names, n);
+    iso_str_release(&first);
+    iso_str_release(&runs);
+    return st;
+}
+
+enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, struct iso_err *err)
 {
     struct iso_str old = {0};
-    enum iso_status st = iso_store_get(sw->store, &old, key, err);
-    if (st == ISO_OK && !old.len)
-        st = iso_store_set(sw->store, key, value, err);
-    else if (st == ISO_OK && !iso_str_eq(old.text, value))
+    enum iso_status st = iso_store_get(sw->store, &old, "data", err);
+    bool known = old.len > 0;
+    if (st == ISO_OK && !known)
+        st = trained_on(&old, sw->dir, err);
+    if (st == ISO_OK && old.len && !iso_str_eq(old.text, checksum))
         st = iso_fail(err, ISO_BAD_INPUT,
-                      "%s: this study was begun with %s %s, now it is %s; use the same or another "
-                      "--out",
-                      sw->dir, what, old.text, value);
+                      "%s: this study was begun with the data %s, now it is %s; use the same or "
+                      "another --out",
+                      sw->dir, old.text, checksum);
+    if (st == ISO_OK && !known)
+        st = iso_store_set(sw->store, "data", checksum, err);
     iso_str_release(&old);
     return st;
 }
@@ -266,15 +298,18 @@ enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
 {
     struct iso_str from = in_study(dir, "study.db"), to = in_study(dir, "study.db.old");
     struct iso_sweep sw = {.dir = (char *)dir, .lock = -1};
-    struct iso_str runs = in_study(dir, "runs");
+    struct iso_str runs = in_study(dir, "runs"), data = {0};
     enum iso_status st = ISO_OK;
     if (!iso_dir_exists(runs.text))
         st = iso_fail(err, ISO_BAD_INPUT, "%s: no study: it has no folder runs/", dir);
     if (st == ISO_OK)
         st = take_lock(&sw, err); /* a scheduler at work must not lose its store */
+    if (st == ISO_OK)
+        st = trained_on(&data, dir, err);
     if (st == ISO_OK && iso_file_exists(from.text) && rename(from.text, to.text) != 0)
         st = iso_fail(err, ISO_IO, "%s: cannot rename: %s", from.text, strerror(errno));
     iso_lock_release(sw.lock);
+    iso_str_release(&data);
     iso_str_release(&runs);
     iso_str_release(&from);
     iso_str_release(&to);

@@ -31,14 +31,13 @@ enum iso_status iso_sweep_open(struct iso_sweep *sw, const char *dir, struct iso
 void iso_sweep_close(struct iso_sweep *sw);
 
 /* Moves study.db away, so that opening makes a new one; then call iso_sweep_rebuild to fill it
- * from the folders. */
+ * from the folders.  Nothing is moved when the folders' results are of different data. */
 enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err);
 enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err);
 
-/* Facts that must not change in the life of a study (the data's checksum): remembered the first
- * time, refused when they differ later. */
-enum iso_status iso_sweep_pin(struct iso_sweep *sw, const char *key, const char *value,
-                              const char *what, struct iso_err *err);
+/* The data must not change in the life of a study: their checksum is remembered the first time, and
+ * another one is refused later.  A store that was made anew learns it from the results. */
+enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, struct iso_err *err);
 
 /* Adds the runs of the grid; runs that the grid no longer has are kept but not wanted.  A run
  * whose settings differ from what its folder holds is refused. */

@@ -153,7 +153,23 @@ for damage in missing garbage; do
     fi
     "$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild ($damage)"
     "$iso" runs st --csv | cut -d, -f1-32 | sort | cmp -s - before || fail "--rebuild: another table"
+    "$iso" sweep toy.yaml --data data2 --out st 2> log && fail "other data after --rebuild"
+    want 'this study was begun with the data' log "other data after --rebuild"
 done
+rm st/study.db
+"$iso" sweep toy.yaml --data data2 --out st 2> log && fail "other data without a store"
+want 'this study was begun with the data' log "other data without a store"
+run=$(ls st/runs | tail -n 1)
+cp st/runs/"$run"/result.json keep.json
+sed -i 's/"data_checksum": "[^"]*"/"data_checksum": "0123"/' st/runs/"$run"/result.json
+cp st/study.db keep.db
+"$iso" sweep --rebuild --out st 2> log && fail "--rebuild of two corpora"
+want "run $run on 0123; move the folders" log "--rebuild of two corpora"
+cmp -s st/study.db keep.db || fail "--rebuild of two corpora changed the store"
+sweep st 2> log && fail "a study of two corpora"
+want "run $run on 0123; move the folders" log "a study of two corpora"
+mv keep.json st/runs/"$run"/result.json
+"$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild"
 python3 -c "
 import sqlite3; db = sqlite3.connect('st/study.db'); db.execute('PRAGMA user_version = 99')"
 sweep st 2> log && fail "a store of another version"
