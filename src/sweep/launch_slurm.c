@@ -38,7 +38,7 @@ struct slurm {
 
 /* --- running Slurm's programs --- */
 
-static enum iso_status need(int code, const char *program, const struct iso_str *out,
+static enum iso_status need(int code, const char *program, const struct iso_str *said,
                             struct iso_err *err)
 {
     if (code == 0)
@@ -48,22 +48,23 @@ static enum iso_status need(int code, const char *program, const struct iso_str 
                         "cannot run %s; is Slurm installed here and its programs in PATH?",
                         program);
     return iso_fail(err, ISO_IO, "%s failed with exit %d: %.500s", program, code,
-                    iso_str_text(out));
+                    iso_str_text(said));
 }
 
 static enum iso_status slurm_open(struct iso_launch *l, struct iso_err *err)
 {
     l->state = ISO_NEW(struct slurm);
-    struct iso_str out = {0}, dir = {0};
+    struct iso_str out = {0}, said = {0}, dir = {0};
     int code;
     enum iso_status st =
-        iso_spawn(&code, &out, (const char *const[]){"squeue", "--version", NULL}, err);
+        iso_spawn(&code, &out, &said, (const char *const[]){"squeue", "--version", NULL}, err);
     if (st == ISO_OK)
-        st = need(code, "squeue", &out, err);
+        st = need(code, "squeue", &said, err);
     iso_str_printf(&dir, "%s/slurm", l->o.study);
     if (st == ISO_OK)
         st = iso_dir_make(dir.text, err);
     iso_str_release(&dir);
+    iso_str_release(&said);
     iso_str_release(&out);
     return st;
 }
@@ -115,7 +116,7 @@ static void list_jobs(struct iso_str *out, const struct slurm *s)
  * forgotten makes it fail, so each is asked alone; a queue that does not answer is an error. */
 static enum iso_status ask_queue(struct iso_str *lines, const struct slurm *s, struct iso_err *err)
 {
-    struct iso_str jobs = {0}, out = {0};
+    struct iso_str jobs = {0}, out = {0}, said = {0};
     char *at, *save = NULL;
     int code;
     enum iso_status st = ISO_OK;
@@ -123,23 +124,24 @@ static enum iso_status ask_queue(struct iso_str *lines, const struct slurm *s, s
     for (at = jobs.len ? strtok_r(jobs.text, ",", &save) : NULL; st == ISO_OK && at;
          at = strtok_r(NULL, ",", &save)) {
         st = iso_spawn(
-            &code, &out,
+            &code, &out, &said,
             (const char *const[]){"squeue", "-h", "-r", "-t", "all", "-j", at, "-o", "%i|%T", NULL},
             err);
         if (st == ISO_OK && code == 0)
             iso_str_puts(lines, iso_str_text(&out));
-        else if (st == ISO_OK && !strstr(iso_str_text(&out), "Invalid job id"))
-            st = need(code, "squeue", &out, err);
+        else if (st == ISO_OK && !strstr(iso_str_text(&said), "Invalid job id"))
+            st = need(code, "squeue", &said, err);
         if (st != ISO_OK)
             break;
         st = iso_spawn(
-            &code, &out,
+            &code, &out, &said,
             (const char *const[]){"sacct", "-n", "-P", "-X", "-j", at, "-o", "JobID,State", NULL},
             err);
         if (st == ISO_OK && code == 0) /* without accounting it fails, and that is fine */
             iso_str_puts(lines, iso_str_text(&out));
     }
     iso_str_release(&jobs);
+    iso_str_release(&said);
     iso_str_release(&out);
     return st;
 }
@@ -285,6 +287,20 @@ static enum iso_status write_beside(const char *base, const char *ending,
     return st;
 }
 
+/* Cuts what `sbatch --parsable` printed, "123" or "123;cluster", to the number. */
+static enum iso_status cut_to_number(struct iso_str *job, struct iso_err *err)
+{
+    size_t digits = strspn(iso_str_text(job), "0123456789");
+    if (digits == 0 || !strchr(";\n", job->text[digits])) /* strchr finds the end, too */
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "sbatch printed \"%.200s\" in place of a job number; squeue tells whether "
+                        "the job is there all the same",
+                        iso_str_text(job));
+    job->len = digits;
+    job->text[digits] = '\0';
+    return ISO_OK;
+}
+
 static enum iso_status call_sbatch(struct iso_str *job, const struct iso_launch_options *o,
                                    const char *base, size_t n, struct iso_err *err)
 {
@@ -309,11 +325,13 @@ static enum iso_status call_sbatch(struct iso_str *job, const struct iso_launch_
     for (size_t i = 0; i < o->n_flags; i++)
         argv[k++] = o->flags[i]; /* the user's come last and win */
     argv[k++] = iso_arena_printf(&a, "%s.sh", base);
-    enum iso_status st = iso_spawn(&code, job, argv, err);
+    struct iso_str said = {0};
+    enum iso_status st = iso_spawn(&code, job, &said, argv, err);
     if (st == ISO_OK)
-        st = need(code, "sbatch", job, err);
-    if (st == ISO_OK && job->len)
-        job->text[strcspn(job->text, ";\n")] = '\0'; /* "123;cluster" */
+        st = need(code, "sbatch", &said, err);
+    if (st == ISO_OK)
+        st = cut_to_number(job, err);
+    iso_str_release(&said);
     iso_arena_release(&a);
     return st;
 }
@@ -333,10 +351,8 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
         st = write_beside(base.text, ".sh", &script, err);
     if (st == ISO_OK)
         st = call_sbatch(&job, &l->o, base.text, n, err);
-    if (st == ISO_OK) {
-        job.len = strlen(iso_str_text(&job));
+    if (st == ISO_OK)
         st = write_beside(base.text, ".job", &job, err);
-    }
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
         add_task(s, runs[i]->id, job.text, i + 1);
         started[i] = true;

@@ -5,9 +5,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Runs argv (ended by NULL, found in PATH) with no input; `out` gets standard output and standard
- * error, *code the exit code: 127 when it cannot be started, 128 + signal when it was killed. */
-enum iso_status iso_spawn(int *code, struct iso_str *out, const char *const *argv,
-                          struct iso_err *err);
+/* Runs argv (ended by NULL, found in PATH) with no input; `out` gets standard output, `said`
+ * standard error, *code the exit code: 127 when it cannot be started, 128 + signal when it was
+ * killed. */
+enum iso_status iso_spawn(int *code, struct iso_str *out, struct iso_str *said,
+                          const char *const *argv, struct iso_err *err);
 
 #endif

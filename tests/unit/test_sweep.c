@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "sweep/result.h"
+#include "sweep/spawn.h"
 #include "sweep/store.h"
 #include "sweep/sweep.h"
 #include "sweep/where.h"
@@ -202,6 +203,29 @@ static void test_run_json(void **state)
     remove_dir(dir);
 }
 
+static void test_spawn(void **state)
+{
+    (void)state;
+    struct iso_str out = {0}, said = {0};
+    struct iso_err err;
+    int code;
+    const char *const talk[] = {"sh", "-c", "echo 12; echo noise >&2; exit 5", NULL};
+    assert_int_equal(iso_spawn(&code, &out, &said, talk, &err), ISO_OK);
+    assert_int_equal(code, 5);
+    assert_string_equal(iso_str_text(&out), "12\n");
+    assert_string_equal(iso_str_text(&said), "noise\n");
+    /* More than a pipe holds, on the one that is read second. */
+    const char *const shout[] = {"sh", "-c", "head -c 300000 /dev/zero >&2; echo end", NULL};
+    assert_int_equal(iso_spawn(&code, &out, &said, shout, &err), ISO_OK);
+    assert_string_equal(iso_str_text(&out), "end\n");
+    assert_int_equal(said.len, 300000);
+    const char *const nothing[] = {"/no/such", NULL};
+    assert_int_equal(iso_spawn(&code, &out, &said, nothing, &err), ISO_OK);
+    assert_int_equal(code, 127);
+    iso_str_release(&out);
+    iso_str_release(&said);
+}
+
 #if ISO_HAVE_SQLITE
 static void test_store(void **state)
 {
@@ -263,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_run_json),
+        cmocka_unit_test(test_spawn),
 #if ISO_HAVE_SQLITE
         cmocka_unit_test(test_store),
 #endif

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The Slurm launcher against programs that stand in for Slurm's: what a real cluster says and does
+# only now and then.  tests/cli/slurm.sh has the real one.
+set -u
+here=$(dirname "$0")
+. tests/cli/sweep_lib.bash
+export ISO_TRAIN_PROGRAM FAKE=$tmp/fake PATH=$tmp/fake/bin:$PATH
+ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
+export STANDIN_STEPS=5 STANDIN_SLEEP=0.01
+make_data
+cd "$tmp" || exit 1
+make_grid toy.yaml '[2]'
+mkdir -p fake/bin
+# Starts every task of the array at once; a file stands for each that is under way.
+cat > fake/bin/sbatch <<'END'
+#!/usr/bin/env bash
+echo "sbatch: your job goes to the default account" >&2
+[ -z "${FAKE_JOB-}" ] || { echo "$FAKE_JOB"; exit; }
+printf '%s\n' "$*" >> "$FAKE/calls"
+job=$(($(wc -l < "$FAKE/calls") + 40))
+for flag; do case $flag in --array=*) last=${flag#--array=1-} last=${last%%%*} ;; esac; done
+for i in $(seq "$last"); do
+    touch "$FAKE/${job}_$i"
+    (SLURM_ARRAY_TASK_ID=$i bash "$flag"; rm "$FAKE/${job}_$i") >/dev/null 2>&1 &
+done
+echo "$job;loopback"
+END
+cat > fake/bin/squeue <<'END'
+#!/usr/bin/env bash
+[ "$1" = --version ] && exit
+while [ "$1" != -j ]; do shift; done
+cd "$FAKE" && for task in "$2"_*; do [ -e "$task" ] && echo "$task|RUNNING"; done
+true
+END
+printf '#!/bin/sh\nexit 1\n' > fake/bin/sacct
+chmod +x fake/bin/*
+sweep() { timeout 60 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --poll 0.2 --out "$@"; }
+# want TEXT FILE WHAT: the file holds the text.
+want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
+
+# What sbatch says beside the number is no part of it.
+sweep talk > out 2> log || { cat log; fail "the study"; }
+want '6 runs: 6 done' out "all done"
+[ "$(cat talk/slurm/1.job)" = 41 ] || fail "the number of the job: $(cat talk/slurm/1.job)"
+FAKE_JOB='Submitted, thank you' sweep vague > out 2> log && fail "no number"
+want 'sbatch printed "Submitted, thank you' log "no number"
+echo ok
