@@ -25,7 +25,7 @@
 
 struct sweep_args {
     const char *data, *out, *launcher, *partition, *time, *cells;
-    int64_t jobs, threads, retries, seeds;
+    int64_t jobs, threads, retries, seeds, at_once;
     double memory, tflops, poll;
     bool dry_run, rebuild, no_fit;
     struct iso_strings set, reuse, sbatch;
@@ -73,6 +73,9 @@ static const struct iso_opt options[] = {
     {"time", 0, ISO_OPT_STRING, offsetof(struct sweep_args, time), "LIMIT",
      "slurm: time limit of a task, as sbatch takes it; a task that reaches it saves and goes on", 0,
      0},
+    {"at-once", 0, ISO_OPT_INT, offsetof(struct sweep_args, at_once), "N",
+     "slurm: let at most N tasks of an array run at once (default: what the cluster allows)", 1,
+     1000000},
     {"sbatch", 0, ISO_OPT_LIST, offsetof(struct sweep_args, sbatch), "FLAG",
      "slurm: a further flag for sbatch, e.g. --sbatch=--account=x; may be repeated", 0, 0},
     {"poll", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, poll), "SECONDS",
@@ -377,6 +380,7 @@ static enum iso_status train_all(struct call *c)
                    .time_limit = c->a->time,
                    .flags = c->a->sbatch.at,
                    .n_flags = c->a->sbatch.n,
+                   .at_once = (int)c->a->at_once,
                    .poll_seconds = c->a->poll},
         .jobs = jobs_wanted(c->a),
         .retries = (int)c->a->retries,
@@ -481,6 +485,19 @@ static enum iso_status do_sweep(struct call *c, const char *path)
     return st == ISO_OK && !c->a->no_fit ? fit_study(c) : st;
 }
 
+/* Each submission has as many tasks as runs; another array would start too few, or tasks without
+ * a run. */
+static enum iso_status check_sbatch(const struct iso_strings *flags, struct iso_err *err)
+{
+    for (size_t i = 0; i < flags->n; i++)
+        if (iso_str_starts(flags->at[i], "--array") || iso_str_starts(flags->at[i], "-a"))
+            return iso_fail(err, ISO_USAGE,
+                            "--sbatch=%s: the array is made from the runs; --at-once N limits how "
+                            "many of its tasks run at once",
+                            flags->at[i]);
+    return ISO_OK;
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     struct call c = {.a = args, .err = err, .sw = {.lock = -1}};
@@ -493,7 +510,9 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (!c.a->rebuild && ops.n == 0)
         return iso_fail(err, ISO_USAGE,
                         "which grid? isodepth sweep GRID.yaml --data DIR --out STUDY");
-    enum iso_status st = c.a->rebuild ? rebuild(&c) : do_sweep(&c, ops.at[0]);
+    enum iso_status st = check_sbatch(&c.a->sbatch, err);
+    if (st == ISO_OK)
+        st = c.a->rebuild ? rebuild(&c) : do_sweep(&c, ops.at[0]);
     iso_sweep_close(&c.sw);
     iso_arena_release(&c.arena);
     return st;

@@ -20,6 +20,7 @@ struct iso_launch_options {
     const char *partition, *time_limit;
     const char *const *flags; /* further flags for sbatch */
     size_t n_flags;
+    int at_once; /* tasks of an array that may run at once, 0: all */
     double poll_seconds;
 };
 

@@ -229,6 +229,7 @@ static void write_script(struct iso_str *out, const struct iso_launch_options *o
     iso_str_puts(out, ".runs\nstudy=");
     put_quoted(out, o->study);
     iso_str_puts(out, "\nrun=$(sed -n \"${SLURM_ARRAY_TASK_ID}p\" \"$runs\")\n"
+                      "[ -n \"$run\" ] || exit 0 # more tasks than lines\n"
                       "out=\"$study/runs/$run\"\n"
                       "exec >> \"$out/train.log\" 2>&1\n"
                       "[ -e \"$out/result.json\" ] && exit 0\n"
@@ -310,7 +311,8 @@ static enum iso_status call_sbatch(struct iso_str *job, const struct iso_launch_
     int code;
     argv[k++] = "sbatch";
     argv[k++] = "--parsable";
-    argv[k++] = iso_arena_printf(&a, "--array=1-%zu", n);
+    argv[k++] = o->at_once ? iso_arena_printf(&a, "--array=1-%zu%%%d", n, o->at_once)
+                           : iso_arena_printf(&a, "--array=1-%zu", n);
     argv[k++] = "--job-name=isodepth";
     argv[k++] = iso_arena_printf(&a, "--output=%s.log", base);
     argv[k++] = "--open-mode=append";

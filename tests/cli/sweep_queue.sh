@@ -44,4 +44,15 @@ want '6 runs: 6 done' out "all done"
 [ "$(cat talk/slurm/1.job)" = 41 ] || fail "the number of the job: $(cat talk/slurm/1.job)"
 FAKE_JOB='Submitted, thank you' sweep vague > out 2> log && fail "no number"
 want 'sbatch printed "Submitted, thank you' log "no number"
+
+# A limit on tasks at once; an array of the user's own is refused, and a task too many does nothing.
+sweep few --at-once 2 > out 2> log || { cat log; fail "--at-once"; }
+tail -n 1 fake/calls | grep -qF -- '--array=1-6%2 ' || fail "--at-once: $(tail -n 1 fake/calls)"
+for flag in --array=1-36%8 -a1-36; do
+    sweep own --sbatch=$flag > out 2> log
+    [ $? = 2 ] || fail "$flag: exit"
+    want '--at-once N limits how many' log "$flag: message"
+done
+SLURM_ARRAY_TASK_ID=7 bash few/slurm/1.sh || fail "a task too many: exit"
+[ -z "$(find few/runs -maxdepth 1 -type f)" ] || fail "a task too many worked in runs/"
 echo ok
