@@ -490,16 +490,26 @@ static enum iso_status conclude(struct scheduler *s)
     return ISO_OK;
 }
 
+/* The signals that the loop waits for.  A hang-up that nohup made to be ignored stays ignored;
+ * SIGINT is taken all the same, since shells ignore it for everything that they put into the
+ * background, and whoever sends it there means it. */
+static void choose_signals(sigset_t *signals)
+{
+    struct sigaction hangup;
+    sigemptyset(signals);
+    sigaddset(signals, SIGCHLD);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaddset(signals, SIGHUP);
+}
+
 enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule_options *o,
                                  const struct iso_schedule_view *view, struct iso_err *err)
 {
     struct scheduler s = {.sw = sw, .o = o, .view = view, .launch = {.o = o->launch}, .err = err};
     sigset_t signals, old;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGCHLD);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
+    choose_signals(&signals);
     sigprocmask(SIG_BLOCK, &signals, &old);
     gethostname(s.host, sizeof s.host - 1);
     s.begun = iso_time_now();

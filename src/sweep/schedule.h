@@ -2,7 +2,8 @@
  *
  * Largest first, as many at once as jobs and memory allow, failed ones again up to `retries` times
  * (an attempt that got further than the last one does not count), diverged ones kept.  SIGINT,
- * SIGTERM and SIGHUP make every run save and stop; a second one kills them. */
+ * SIGTERM and SIGHUP (unless it is ignored) make every run save and stop; a second one kills
+ * them. */
 #ifndef ISO_SWEEP_SCHEDULE_H
 #define ISO_SWEEP_SCHEDULE_H
 
