@@ -108,24 +108,35 @@ static enum iso_status local_start(struct iso_launch *l, bool *started,
     return st;
 }
 
+/* Whether a child has ended: it then stands in l->ended. */
+static bool has_ended(struct iso_launch *l, const struct child *c)
+{
+    int status;
+    pid_t got = waitpid(c->pid, &status, WNOHANG);
+    if (got == 0 || (got < 0 && errno != ECHILD))
+        return false;
+    if (got < 0) { /* no longer there, and somebody else was told how it ended */
+        struct iso_ended *e = iso_launch_ended(l, c->id, -1);
+        snprintf(e->message, sizeof e->message, "ended; its exit code is not known");
+    } else if (WIFSIGNALED(status)) {
+        struct iso_ended *e = iso_launch_ended(l, c->id, 128 + WTERMSIG(status));
+        snprintf(e->message, sizeof e->message, "killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    } else {
+        iso_launch_ended(l, c->id, WEXITSTATUS(status));
+    }
+    return true;
+}
+
 static enum iso_status local_poll(struct iso_launch *l, struct iso_err *err)
 {
     (void)err;
     struct local *local = l->state;
-    for (size_t i = 0; i < local->n;) {
-        int status;
-        if (waitpid(local->child[i].pid, &status, WNOHANG) <= 0) {
+    for (size_t i = 0; i < local->n;)
+        if (has_ended(l, &local->child[i]))
+            local->child[i] = local->child[--local->n];
+        else
             i++;
-            continue;
-        }
-        bool killed = WIFSIGNALED(status);
-        struct iso_ended *e = iso_launch_ended(
-            l, local->child[i].id, killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-        if (killed)
-            snprintf(e->message, sizeof e->message, "killed by signal %d (%s)", WTERMSIG(status),
-                     strsignal(WTERMSIG(status)));
-        local->child[i] = local->child[--local->n];
-    }
     return ISO_OK;
 }
 

@@ -509,6 +509,7 @@ enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule
 {
     struct scheduler s = {.sw = sw, .o = o, .view = view, .launch = {.o = o->launch}, .err = err};
     sigset_t signals, old;
+    signal(SIGCHLD, SIG_DFL); /* ignored by our parent, it would hide how children end */
     choose_signals(&signals);
     sigprocmask(SIG_BLOCK, &signals, &old);
     gethostname(s.host, sizeof s.host - 1);

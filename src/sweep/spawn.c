@@ -75,8 +75,9 @@ enum iso_status iso_spawn(int *code, struct iso_str *out, struct iso_str *said,
         drain((struct iso_str *const[]){out, said}, (const int[]){a[0], b[0]});
     close(a[0]);
     close(b[0]);
-    while (st == ISO_OK && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    while (st == ISO_OK && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            st = iso_fail(err, ISO_IO, "cannot tell how %s ended: %s", argv[0], strerror(errno));
     *code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return st;
 }

@@ -24,4 +24,12 @@ for start in "" nohup; do
     wait $scheduler
     [ $? = "$code" ] || { cat log; fail "SIGHUP ${start:-alone}: exit"; }
 done
+
+# Started by a program that ignores SIGCHLD.
+timeout 60 python3 -c '
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$iso" sweep toy.yaml --no-fit --data data --out chld > out 2> log ||
+    { cat log; fail "SIGCHLD ignored"; }
+want '6 runs: 6 done' out "SIGCHLD ignored"
 echo ok
