@@ -1,7 +1,8 @@
 /* The scheduler: see schedule.h.
  *
  * One loop: look at what ended, start what fits, show, wait for a signal or half a second.
- * 1. A run's state changes in the store before and after its process lives, never while.
+ * 1. A run's state changes in the store when its process starts and ends.  The store is a view: one
+ *    that somebody else holds gets the change later.
  * 2. A run is done when its folder says so, whatever its exit code was.
  * 3. The loop sleeps in sigtimedwait; SIGCHLD and the stop signals are blocked elsewhere. */
 #include "sweep/schedule.h"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 enum { EXIT_RESUMABLE = 3 };
+enum { STORE_MS = 200 }; /* to wait for the store in the loop: the runs come first */
 static const double wake_seconds = 0.5;
 static const double least_free_bytes = 1 << 20;
 
@@ -26,6 +28,7 @@ static const double least_free_bytes = 1 << 20;
 struct job {
     struct iso_run_record *rec;
     enum { QUEUED, RUNNING, OVER } stage;
+    bool unsaved;         /* the store does not have the record as it is */
     bool waits;           /* said that its folder is in use */
     int failures;         /* in a row, without progress in between */
     double best_step;     /* that any attempt reached */
@@ -40,6 +43,9 @@ struct scheduler {
     struct iso_launch launch;
     struct job *job;
     size_t n;
+    struct iso_attempt *attempt; /* that the store does not have */
+    size_t n_attempt, attempt_room;
+    bool stale; /* the store or runs.csv is behind */
     bool stopping, killing, cancelled;
     double begun, wall_offset;
     char host[64];
@@ -94,6 +100,36 @@ static double flops_at(const struct iso_run_record *rec, const struct iso_run_pr
     return iso_run_record_flops(rec) * (part >= 0 ? fmin(part, 1) : 0);
 }
 
+/* --- the store --- */
+
+static void changed(struct scheduler *s, struct job *j)
+{
+    j->unsaved = s->stale = true;
+}
+
+/* Gives the store and runs.csv what they do not have yet. */
+static enum iso_status save(struct scheduler *s)
+{
+    if (!s->stale)
+        return ISO_OK;
+    struct iso_store *store = s->sw->store;
+    enum iso_status st = iso_store_begin(store, s->err);
+    for (size_t i = 0; st == ISO_OK && i < s->n_attempt; i++)
+        st = iso_store_attempt(store, &s->attempt[i], s->err);
+    for (size_t i = 0; st == ISO_OK && i < s->n; i++)
+        if (s->job[i].unsaved)
+            st = iso_sweep_save(s->sw, s->job[i].rec, s->err);
+    st = iso_store_end(store, st, s->err);
+    if (st != ISO_OK)
+        return st;
+    s->n_attempt = 0;
+    for (size_t i = 0; i < s->n; i++)
+        s->job[i].unsaved = false;
+    st = iso_sweep_write_csv(s->sw, s->err);
+    s->stale = st != ISO_OK;
+    return st;
+}
+
 /* --- starting --- */
 
 static size_t count_running(const struct scheduler *s, double *bytes)
@@ -142,7 +178,7 @@ static enum iso_status announce(struct scheduler *s, struct job *j)
     return st;
 }
 
-static enum iso_status mark_running(struct scheduler *s, struct job *j)
+static void mark_running(struct scheduler *s, struct job *j)
 {
     struct iso_run_progress p = progress_of(s, j->rec);
     j->stage = RUNNING;
@@ -153,7 +189,7 @@ static enum iso_status mark_running(struct scheduler *s, struct job *j)
     j->rec->state = ISO_STATE_RUNNING;
     j->rec->attempts++;
     tell(s, "%s started%s", j->rec->id, p.step > 0 ? " from its checkpoint" : "");
-    return iso_sweep_save(s->sw, j->rec, s->err);
+    changed(s, j);
 }
 
 static enum iso_status start_jobs(struct scheduler *s)
@@ -171,8 +207,7 @@ static enum iso_status start_jobs(struct scheduler *s)
         st = s->o->launcher->start(&s->launch, started, recs, n, s->err);
     for (size_t i = 0; i < n; i++)
         if (started[i]) {
-            enum iso_status marked = mark_running(s, chosen[i]);
-            st = st == ISO_OK ? marked : st;
+            mark_running(s, chosen[i]);
         } else if (st == ISO_OK && !chosen[i]->waits) {
             chosen[i]->waits = true;
             tell(s, "%s waits: a process of an earlier start still holds its folder",
@@ -257,7 +292,7 @@ static void end_without_result(struct scheduler *s, struct job *j, const struct 
     tell(s, "%s %s: %s", rec->id, again ? "is tried again" : "failed", rec->message);
 }
 
-static enum iso_status end_run(struct scheduler *s, struct job *j, const struct iso_ended *e)
+static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *e)
 {
     struct iso_run_record *rec = j->rec;
     struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
@@ -277,22 +312,20 @@ static enum iso_status end_run(struct scheduler *s, struct job *j, const struct 
         j->stage = OVER;
         tell(s, "%s failed: %s", rec->id, rec->message);
     }
-    struct iso_attempt a = {
+    struct iso_attempt *a = ISO_PUSH(s->attempt, s->n_attempt, s->attempt_room);
+    *a = (struct iso_attempt){
         .run = rec->id,
         .launcher = s->o->launcher->name,
         .host = s->host,
         .outcome = found == ISO_RESULT_GOOD    ? iso_state_name[rec->state]
                    : e->code == EXIT_RESUMABLE ? "stopped"
                                                : "failed",
-        .message = rec->message,
         .number = (int)rec->attempts,
         .started = j->wall,
         .seconds = iso_time_now() - j->started,
     };
-    enum iso_status st = iso_store_attempt(s->sw->store, &a, s->err);
-    if (st == ISO_OK)
-        st = iso_sweep_save(s->sw, rec, s->err);
-    return st == ISO_OK ? iso_sweep_write_csv(s->sw, s->err) : st;
+    snprintf(a->message, sizeof a->message, "%s", rec->message);
+    changed(s, j);
 }
 
 static enum iso_status collect(struct scheduler *s)
@@ -300,10 +333,8 @@ static enum iso_status collect(struct scheduler *s)
     enum iso_status st = s->o->launcher->poll(&s->launch, s->err);
     for (size_t i = 0; i < s->launch.n_ended; i++) {
         struct job *j = job_of(s, s->launch.ended[i].id);
-        if (!j || j->stage != RUNNING)
-            continue;
-        enum iso_status ended = end_run(s, j, &s->launch.ended[i]);
-        st = st == ISO_OK ? ended : st;
+        if (j && j->stage == RUNNING)
+            end_run(s, j, &s->launch.ended[i]);
     }
     s->launch.n_ended = 0;
     return st;
@@ -410,11 +441,15 @@ static bool busy(const struct scheduler *s)
 
 static void loop(struct scheduler *s, const sigset_t *signals)
 {
+    iso_store_patience(s->sw->store, STORE_MS);
     while (busy(s)) {
         enum iso_status st = collect(s);
         if (st == ISO_OK && !s->stopping)
             st = start_jobs(s);
         if (st != ISO_OK)
+            give_up(s, st);
+        st = save(s);
+        if (st != ISO_OK && !iso_store_busy(s->sw->store))
             give_up(s, st);
         if (!busy(s))
             break;
@@ -422,6 +457,10 @@ static void loop(struct scheduler *s, const sigset_t *signals)
         wait_event(s, signals);
     }
     show(s);
+    iso_store_patience(s->sw->store, ISO_STORE_PATIENCE);
+    enum iso_status st = save(s);
+    if (st != ISO_OK)
+        give_up(s, st);
 }
 
 /* Largest first, so that the end is not one straggler. */
@@ -454,7 +493,7 @@ static enum iso_status make_jobs(struct scheduler *s)
         j->wall = time_of_day();
         j->done_before = flops_at(rec, &p);
         rec->state = ISO_STATE_RUNNING;
-        st = iso_sweep_save(s->sw, rec, s->err);
+        changed(s, j);
     }
     qsort(s->job, s->n, sizeof *s->job, by_size);
     free(running);
@@ -525,6 +564,7 @@ enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule
     o->launcher->close(&s.launch);
     free(s.launch.ended);
     free(s.job);
+    free(s.attempt);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return st;
 }

@@ -13,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA = 2, BUSY_MS = 10000 };
+enum { SCHEMA = 2 };
 
 struct iso_store {
     sqlite3 *db;
     char *path;
+    bool busy; /* why the last call failed */
 };
 
 static const char *remedy(int code)
@@ -41,9 +42,10 @@ static const char *remedy(int code)
     }
 }
 
-static enum iso_status fail(const struct iso_store *s, struct iso_err *err)
+static enum iso_status fail(struct iso_store *s, struct iso_err *err)
 {
     int code = sqlite3_extended_errcode(s->db);
+    s->busy = (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
     return iso_fail(err, ISO_IO, "%s: %s%s", s->path, sqlite3_errmsg(s->db), remedy(code));
 }
 
@@ -124,7 +126,7 @@ static enum iso_status open_with(struct iso_store *s, int flags, enum iso_store_
 {
     if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
         return fail(s, err);
-    sqlite3_busy_timeout(s->db, BUSY_MS);
+    iso_store_patience(s, ISO_STORE_PATIENCE);
     enum iso_status st = ISO_OK;
     if (mode == ISO_STORE_WRITE)
         st = execute(s, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL", err);
@@ -166,17 +168,29 @@ void iso_store_close(struct iso_store *store)
     free(store);
 }
 
+void iso_store_patience(struct iso_store *store, int milliseconds)
+{
+    sqlite3_busy_timeout(store->db, milliseconds);
+}
+
+bool iso_store_busy(const struct iso_store *store)
+{
+    return store->busy;
+}
+
 enum iso_status iso_store_begin(struct iso_store *store, struct iso_err *err)
 {
+    store->busy = false;
     return execute(store, "BEGIN IMMEDIATE", err);
 }
 
-enum iso_status iso_store_commit(struct iso_store *store, struct iso_err *err)
+enum iso_status iso_store_end(struct iso_store *store, enum iso_status so_far, struct iso_err *err)
 {
-    enum iso_status st = execute(store, "COMMIT", err);
-    if (st != ISO_OK)
+    if (so_far == ISO_OK)
+        so_far = execute(store, "COMMIT", err);
+    if (so_far != ISO_OK)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return st;
+    return so_far;
 }
 
 /* Runs a statement that gives no rows and forgets it. */

@@ -16,9 +16,16 @@ enum iso_status iso_store_open(struct iso_store **out, const char *path, enum is
                                struct iso_err *err);
 void iso_store_close(struct iso_store *store); /* NULL is allowed */
 
-/* Changes between begin and commit happen together or not at all. */
+/* Changes between begin and end happen together or not at all.  `so_far` is what came of them: end
+ * commits when it is ISO_OK, else takes them back and returns it. */
 enum iso_status iso_store_begin(struct iso_store *store, struct iso_err *err);
-enum iso_status iso_store_commit(struct iso_store *store, struct iso_err *err);
+enum iso_status iso_store_end(struct iso_store *store, enum iso_status so_far, struct iso_err *err);
+
+/* How long to wait for another program that holds the store: ISO_STORE_PATIENCE after opening. */
+void iso_store_patience(struct iso_store *store, int milliseconds);
+enum { ISO_STORE_PATIENCE = 10000 };
+/* Whether the last failure since begin was that another program holds the store. */
+bool iso_store_busy(const struct iso_store *store);
 
 /* Adds or replaces one run. */
 enum iso_status iso_store_put(struct iso_store *store, const struct iso_run_record *rec,
@@ -35,7 +42,8 @@ enum iso_status iso_store_get(struct iso_store *store, struct iso_str *value, co
 
 /* One attempt at a run, when it ended. */
 struct iso_attempt {
-    const char *run, *launcher, *host, *outcome, *message;
+    const char *run, *launcher, *host, *outcome;
+    char message[200];
     int number;
     double started, seconds; /* Unix time; monotonic duration */
 };

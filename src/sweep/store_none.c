@@ -22,9 +22,21 @@ enum iso_status iso_store_begin(struct iso_store *store, struct iso_err *err)
     ISO_BUG("no store can be open");
 }
 
-enum iso_status iso_store_commit(struct iso_store *store, struct iso_err *err)
+enum iso_status iso_store_end(struct iso_store *store, enum iso_status so_far, struct iso_err *err)
 {
-    (void)store, (void)err;
+    (void)store, (void)so_far, (void)err;
+    ISO_BUG("no store can be open");
+}
+
+void iso_store_patience(struct iso_store *store, int milliseconds)
+{
+    (void)store, (void)milliseconds;
+    ISO_BUG("no store can be open");
+}
+
+bool iso_store_busy(const struct iso_store *store)
+{
+    (void)store;
     ISO_BUG("no store can be open");
 }
 

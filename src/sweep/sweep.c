@@ -289,8 +289,7 @@ enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err)
         if (st == ISO_OK)
             st = iso_sweep_save(sw, &sw->runs[i], err);
     }
-    if (st == ISO_OK)
-        st = iso_store_commit(sw->store, err);
+    st = iso_store_end(sw->store, st, err);
     return st == ISO_OK ? iso_sweep_write_csv(sw, err) : st;
 }
 

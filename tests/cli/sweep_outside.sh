@@ -32,4 +32,23 @@ signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$iso" sweep toy.yaml --no-fit --data data --out chld > out 2> log ||
     { cat log; fail "SIGCHLD ignored"; }
 want '6 runs: 6 done' out "SIGCHLD ignored"
+
+# A reader that holds the store for longer than a writer waits.
+(STANDIN_STEPS=80 STANDIN_SLEEP=0.05 sweep held > out 2> log; echo $? > code) &
+for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
+python3 -c '
+import sqlite3, time
+db = sqlite3.connect("held/study.db", isolation_level=None)
+db.execute("BEGIN")
+db.execute("SELECT * FROM run").fetchall()
+time.sleep(12)'
+wait
+[ "$(cat code)" = 0 ] || { cat log; fail "a reader of the store stopped the study"; }
+[ "$("$iso" runs held --csv --where 'status=done and attempts=1' | wc -l)" = 7 ] ||
+    fail "the store has what happened while it was held"
+"$iso" runs held --csv | cmp -s - held/runs.csv || fail "runs.csv after the reader"
+[ "$(python3 -c '
+import sqlite3
+print(sqlite3.connect("held/study.db").execute("SELECT count(*) FROM attempt").fetchone()[0])')" = 6 ] ||
+    fail "each attempt stands in the store once"
 echo ok

@@ -253,12 +253,8 @@ static void test_store(void **state)
     assert_int_equal(iso_store_put(store, &rec, &err), ISO_OK);
     assert_int_equal(iso_store_set(store, "data", "one", &err), ISO_OK);
     assert_int_equal(iso_store_set(store, "data", "two", &err), ISO_OK);
-    struct iso_attempt a = {.run = rec.id,
-                            .launcher = "local",
-                            .host = "here",
-                            .outcome = "failed",
-                            .message = "",
-                            .number = 1};
+    struct iso_attempt a = {
+        .run = rec.id, .launcher = "local", .host = "here", .outcome = "failed", .number = 1};
     assert_int_equal(iso_store_attempt(store, &a, &err), ISO_OK);
     iso_store_close(store);
 
