@@ -30,6 +30,7 @@ struct job {
     enum { QUEUED, RUNNING, OVER } stage;
     bool unsaved;         /* the store does not have the record as it is */
     bool waits;           /* said that its folder is in use */
+    bool in_use;          /* found so in this round */
     int failures;         /* in a row, without progress in between */
     double best_step;     /* that any attempt reached */
     double started, wall; /* monotonic; time of day */
@@ -151,7 +152,7 @@ static size_t choose(const struct scheduler *s, struct job **chosen)
     size_t running = count_running(s, &bytes), n = 0;
     for (size_t i = 0; i < s->n; i++) {
         struct job *j = &s->job[i];
-        if (j->stage != QUEUED)
+        if (j->stage != QUEUED || j->in_use)
             continue;
         if (!s->o->launcher->queues) {
             if (running + n >= (size_t)s->o->jobs)
@@ -192,13 +193,22 @@ static void mark_running(struct scheduler *s, struct job *j)
     changed(s, j);
 }
 
-static enum iso_status start_jobs(struct scheduler *s)
+static void wait_for_folder(const struct scheduler *s, struct job *j)
+{
+    if (!j->waits)
+        tell(s, "%s waits: a process of an earlier start still holds its folder", j->rec->id);
+    j->waits = j->in_use = true;
+}
+
+/* Starts what fits; *again when a folder was in use, so that there is room for another run. */
+static enum iso_status start_some(struct scheduler *s, bool *again)
 {
     struct job **chosen = ISO_NEW_N(struct job *, s->n + 1);
     size_t n = choose(s, chosen);
     const struct iso_run_record **recs = ISO_NEW_N(const struct iso_run_record *, n + 1);
     bool *started = ISO_NEW_N(bool, n + 1);
     enum iso_status st = ISO_OK;
+    *again = false;
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
         recs[i] = chosen[i]->rec;
         st = announce(s, chosen[i]);
@@ -208,14 +218,23 @@ static enum iso_status start_jobs(struct scheduler *s)
     for (size_t i = 0; i < n; i++)
         if (started[i]) {
             mark_running(s, chosen[i]);
-        } else if (st == ISO_OK && !chosen[i]->waits) {
-            chosen[i]->waits = true;
-            tell(s, "%s waits: a process of an earlier start still holds its folder",
-                 chosen[i]->rec->id);
+        } else if (st == ISO_OK) {
+            wait_for_folder(s, chosen[i]);
+            *again = true;
         }
     free(started);
     free(recs);
     free(chosen);
+    return st;
+}
+
+static enum iso_status start_jobs(struct scheduler *s)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; i < s->n; i++)
+        s->job[i].in_use = false;
+    for (bool again = true; st == ISO_OK && again;)
+        st = start_some(s, &again);
     return st;
 }
 

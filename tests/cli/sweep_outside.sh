@@ -33,6 +33,22 @@ os.execv(sys.argv[1], sys.argv[1:])' "$iso" sweep toy.yaml --no-fit --data data 
     { cat log; fail "SIGCHLD ignored"; }
 want '6 runs: 6 done' out "SIGCHLD ignored"
 
+# A folder that is in use keeps its own run waiting, and no other.
+sweep used --dry-run > out || fail "--dry-run"
+largest=$(sed -n '2,7p' out | sort -grk8 | awk 'NR == 1 {print $1}')
+mkdir -p "used/runs/$largest"
+(exec 8> "used/runs/$largest/.running" && flock 8 && exec sleep 20) &
+holder=$!
+sleep 0.2
+sweep used --jobs 1 > out 2> log &
+scheduler=$!
+for _ in $(seq 100); do [ "$(find used/runs -name result.json | wc -l)" = 5 ] && break; sleep 0.1; done
+want "$largest waits" log "a folder in use"
+[ "$(find used/runs -name result.json | wc -l)" = 5 ] || { cat log; fail "a folder in use stops the others"; }
+kill $holder
+wait $scheduler || { cat log; fail "after a folder in use"; }
+want '6 runs: 6 done' out "after a folder in use"
+
 # A reader that holds the store for longer than a writer waits.
 (STANDIN_STEPS=80 STANDIN_SLEEP=0.05 sweep held > out 2> log; echo $? > code) &
 for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
