@@ -1,7 +1,6 @@
 /* isodepth status: how a study stands, seen from outside its scheduler. */
 #include "cmd/cmd.h"
 
-#include "base/file.h"
 #include "base/json.h"
 #include "cmd/study_fit.h"
 #include "cmd/sweep_view.h"
@@ -19,19 +18,6 @@ static const struct iso_opt options[] = {
     {"json", 0, ISO_OPT_FLAG, offsetof(struct status_args, json), NULL, "print JSON", 0, 0},
     {0},
 };
-
-/* Whether a scheduler holds the study; a read-only study has none of ours. */
-static bool scheduler_at_work(const char *study)
-{
-    struct iso_str path = {0};
-    int fd;
-    bool held = false;
-    iso_str_printf(&path, "%s/lock", study);
-    if (iso_file_exists(path.text) && iso_lock_acquire(&fd, &held, path.text, NULL) == ISO_OK)
-        iso_lock_release(fd);
-    iso_str_release(&path);
-    return held;
-}
 
 static void print_json(const struct iso_schedule_now *now, bool at_work)
 {
@@ -65,10 +51,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     enum iso_status st = iso_sweep_read(&recs, &n, study, err);
     if (st != ISO_OK)
         return st;
-    bool at_work = scheduler_at_work(study);
-    for (size_t i = 0; i < n; i++) /* its scheduler was killed: nothing runs */
-        if (recs[i].state == ISO_STATE_RUNNING && !at_work)
-            recs[i].state = ISO_STATE_PLANNED;
+    bool at_work = iso_sweep_at_work(study);
     struct iso_arena arena = {0};
     struct iso_schedule_now now;
     iso_schedule_look(&now, &arena, study, recs, n);

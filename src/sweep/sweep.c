@@ -37,11 +37,19 @@ bool iso_sweep_is_study(const char *path)
 
 /* --- opening --- */
 
+/* Whoever looks whether the lock is held has it for a moment: only one that stays is another
+ * scheduler's. */
 static enum iso_status take_lock(struct iso_sweep *sw, struct iso_err *err)
 {
+    enum { TRIES = 10 };
+    static const struct timespec pause = {.tv_nsec = 100000000};
     struct iso_str path = in_study(sw->dir, "lock");
     bool held;
     enum iso_status st = iso_lock_acquire(&sw->lock, &held, path.text, err);
+    for (int i = 0; st == ISO_OK && held && i < TRIES; i++) {
+        nanosleep(&pause, NULL);
+        st = iso_lock_acquire(&sw->lock, &held, path.text, err);
+    }
     if (st == ISO_OK && held)
         st = iso_fail(err, ISO_IO,
                       "%s: another scheduler is at work on this study; isodepth status %s shows "
@@ -346,6 +354,27 @@ enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
 
 /* --- from outside --- */
 
+bool iso_sweep_at_work(const char *dir)
+{
+    struct iso_str path = in_study(dir, "lock");
+    int fd;
+    bool held = false;
+    if (iso_file_exists(path.text) && iso_lock_acquire(&fd, &held, path.text, NULL) == ISO_OK)
+        iso_lock_release(fd);
+    iso_str_release(&path);
+    return held;
+}
+
+/* Runs end with a local scheduler, even one that is killed and cannot write that down; Slurm's go
+ * on. */
+static bool runs_are_over(const char *dir)
+{
+    struct iso_str slurm = in_study(dir, "slurm");
+    bool over = !iso_dir_exists(slurm.text) && !iso_sweep_at_work(dir);
+    iso_str_release(&slurm);
+    return over;
+}
+
 enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const char *dir,
                                struct iso_err *err)
 {
@@ -358,5 +387,9 @@ enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const ch
         st = iso_store_all(store, recs, n, err);
     iso_store_close(store);
     iso_str_release(&db);
+    bool over = st == ISO_OK && runs_are_over(dir);
+    for (size_t i = 0; over && i < *n; i++)
+        if ((*recs)[i].state == ISO_STATE_RUNNING)
+            (*recs)[i].state = ISO_STATE_PLANNED;
     return st;
 }

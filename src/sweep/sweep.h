@@ -60,7 +60,10 @@ enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err);
 /* "STUDY/runs/ID" or "STUDY/runs/ID/FILE"; the caller releases it. */
 struct iso_str iso_sweep_path(const char *study, const char *id, const char *file);
 
-/* Reads the runs of a study from outside, without a lock; the caller frees *recs. */
+/* Whether a scheduler holds the study; a read-only study has none of ours. */
+bool iso_sweep_at_work(const char *dir);
+/* Reads the runs of a study from outside, without a lock; the caller frees *recs.  What a killed
+ * local scheduler left as running is planned. */
 enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const char *dir,
                                struct iso_err *err);
 /* Whether a path is a study. */

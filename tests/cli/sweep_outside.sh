@@ -49,6 +49,25 @@ kill $holder
 wait $scheduler || { cat log; fail "after a folder in use"; }
 want '6 runs: 6 done' out "after a folder in use"
 
+# Whoever looks whether a scheduler is at work has its lock for a moment.
+(exec 8> used/lock && flock 8 && exec sleep 0.5) &
+sleep 0.2
+sweep used > out 2> log || { cat log; fail "a moment's lock"; }
+wait
+
+# A killed scheduler: its runs save and leave, and all who look say so.
+STANDIN_SLEEP=1 "$iso" sweep toy.yaml --no-fit --data data --out killed > out 2> log &
+scheduler=$!
+for _ in $(seq 100); do
+    [ "$("$iso" runs killed --csv --where status=running 2>/dev/null | wc -l)" -gt 1 ] && break
+    sleep 0.1
+done
+"$iso" status killed | grep -q running || fail "status sees running runs"
+kill -9 $scheduler
+wait $scheduler 2>/dev/null
+"$iso" status killed | grep -q '6 runs: 6 planned' || fail "status of a killed study"
+[ "$("$iso" runs killed --csv --where status=planned | wc -l)" = 7 ] || fail "runs of a killed study"
+
 # A reader that holds the store for longer than a writer waits.
 (STANDIN_STEPS=80 STANDIN_SLEEP=0.05 sweep held > out 2> log; echo $? > code) &
 for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done

@@ -55,4 +55,20 @@ for flag in --array=1-36%8 -a1-36; do
 done
 SLURM_ARRAY_TASK_ID=7 bash few/slurm/1.sh || fail "a task too many: exit"
 [ -z "$(find few/runs -maxdepth 1 -type f)" ] || fail "a task too many worked in runs/"
+
+# Tasks go on without their scheduler, and status and runs know.
+STANDIN_SLEEP=1 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --out alone > out 2> log &
+scheduler=$!
+for _ in $(seq 100); do
+    [ "$("$iso" runs alone --csv --where status=running 2>/dev/null | wc -l)" = 7 ] && break
+    sleep 0.1
+done
+kill -9 $scheduler
+wait $scheduler 2>/dev/null
+"$iso" status alone > out
+want '6 runs: 6 running' out "status of tasks without a scheduler"
+want 'no scheduler is at work' out "status of tasks without a scheduler"
+[ "$("$iso" runs alone --csv --where status=running | wc -l)" = 7 ] || fail "runs of tasks that go on"
+sweep alone > out 2> log || { cat log; fail "finding the tasks again"; }
+[ "$(find alone/slurm -name '*.job' | wc -l)" = 1 ] || fail "tasks under way were submitted again"
 echo ok
