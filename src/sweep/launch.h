@@ -38,6 +38,7 @@ struct iso_launch {
     /* What poll found; the scheduler empties it. */
     struct iso_ended *ended;
     size_t n_ended, ended_room;
+    char note[300]; /* something to tell the user, "" when there is nothing; likewise emptied */
 };
 
 struct iso_launcher {

@@ -23,6 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Seconds that squeue may fail: controllers are restarted, and the tasks do not mind. */
+static const double silence_seconds = 300;
+
 /* A task that was submitted and has not been seen to end. */
 struct task {
     char id[64];
@@ -34,6 +37,7 @@ struct slurm {
     struct task *task;
     size_t n, room;
     double last_poll;
+    double silent_since; /* when squeue began to fail, 0 when it answers */
 };
 
 /* --- running Slurm's programs --- */
@@ -377,6 +381,19 @@ static void end_task(struct iso_launch *l, const struct task *t, const char *sta
                  *state ? state : "left the queue without a result");
 }
 
+/* A failure of squeue is an error only when it lasts. */
+static enum iso_status bear_silence(struct iso_launch *l, double now, const struct iso_err *why,
+                                    enum iso_status st)
+{
+    struct slurm *s = l->state;
+    if (st == ISO_IO && s->silent_since == 0) {
+        s->silent_since = now;
+        snprintf(l->note, sizeof l->note, "the queue does not answer and is asked again: %.200s",
+                 why->msg);
+    }
+    return st == ISO_IO && now - s->silent_since < silence_seconds ? ISO_OK : st;
+}
+
 static enum iso_status slurm_poll(struct iso_launch *l, struct iso_err *err)
 {
     struct slurm *s = l->state;
@@ -386,18 +403,22 @@ static enum iso_status slurm_poll(struct iso_launch *l, struct iso_err *err)
         return ISO_OK;
     s->last_poll = now;
     enum iso_status st = ask_queue(&lines, s, err);
+    if (st != ISO_OK) {
+        iso_str_release(&lines);
+        return bear_silence(l, now, err, st);
+    }
+    s->silent_since = 0;
     size_t kept = 0;
-    for (size_t i = 0; st == ISO_OK && i < s->n; i++) {
+    for (size_t i = 0; i < s->n; i++) {
         char state[32] = "";
         if (find_state(state, iso_str_text(&lines), s->task[i].name) && is_alive(state))
             s->task[kept++] = s->task[i];
         else
             end_task(l, &s->task[i], state);
     }
-    if (st == ISO_OK)
-        s->n = kept;
+    s->n = kept;
     iso_str_release(&lines);
-    return st;
+    return ISO_OK;
 }
 
 static void slurm_stop(struct iso_launch *l, bool now)

@@ -356,6 +356,9 @@ static enum iso_status collect(struct scheduler *s)
             end_run(s, j, &s->launch.ended[i]);
     }
     s->launch.n_ended = 0;
+    if (s->launch.note[0])
+        tell(s, "%s", s->launch.note);
+    s->launch.note[0] = '\0';
     return st;
 }
 
@@ -519,6 +522,17 @@ static enum iso_status make_jobs(struct scheduler *s)
     return st;
 }
 
+/* A message about leaving early, and what becomes of the runs that go on. */
+static enum iso_status leave(struct scheduler *s, enum iso_status st, const char *why)
+{
+    struct iso_str bye = {0};
+    if (s->o->launcher->farewell)
+        s->o->launcher->farewell(&s->launch, &bye);
+    iso_fail(s->err, st, "%s%s", why, iso_str_text(&bye));
+    iso_str_release(&bye);
+    return st;
+}
+
 static enum iso_status conclude(struct scheduler *s)
 {
     size_t failed = 0;
@@ -528,18 +542,10 @@ static enum iso_status conclude(struct scheduler *s)
             first = first ? first : s->job[i].rec;
             failed++;
         }
-    if (s->status != ISO_OK) {
-        *s->err = s->first;
-        return s->status;
-    }
-    if (s->stopping || s->cancelled) {
-        struct iso_str bye = {0};
-        if (s->o->launcher->farewell)
-            s->o->launcher->farewell(&s->launch, &bye);
-        iso_fail(s->err, ISO_STOPPED, "stopped; start it again to go on%s", iso_str_text(&bye));
-        iso_str_release(&bye);
-        return ISO_STOPPED;
-    }
+    if (s->status != ISO_OK)
+        return leave(s, s->status, s->first.msg);
+    if (s->stopping || s->cancelled)
+        return leave(s, ISO_STOPPED, "stopped; start it again to go on");
     if (failed)
         return iso_fail(s->err, ISO_BAD_INPUT,
                         "%zu of %zu runs failed, the first is %s: %s; see its train.log, then "

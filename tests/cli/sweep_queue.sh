@@ -29,6 +29,8 @@ cat > fake/bin/squeue <<'END'
 #!/usr/bin/env bash
 [ "$1" = --version ] && exit
 while [ "$1" != -j ]; do shift; done
+[ ! -e "$FAKE/down" ] || { echo "Unable to contact slurm controller" >&2; exit 1; }
+[ ! -e "$FAKE/gone" ] || exit 127
 cd "$FAKE" && for task in "$2"_*; do [ -e "$task" ] && echo "$task|RUNNING"; done
 true
 END
@@ -71,4 +73,22 @@ want 'no scheduler is at work' out "status of tasks without a scheduler"
 [ "$("$iso" runs alone --csv --where status=running | wc -l)" = 7 ] || fail "runs of tasks that go on"
 sweep alone > out 2> log || { cat log; fail "finding the tasks again"; }
 [ "$(find alone/slurm -name '*.job' | wc -l)" = 1 ] || fail "tasks under way were submitted again"
+
+# A controller that restarts; a queue that is gone for good, and its tasks.
+for trouble in down gone; do
+    STANDIN_SLEEP=0.5 sweep $trouble > out 2> log &
+    scheduler=$!
+    for _ in $(seq 100); do grep -qs started log && break; sleep 0.1; done
+    touch fake/$trouble
+    sleep 1
+    rm fake/$trouble
+    wait $scheduler
+    echo $? > $trouble.code
+    mv log $trouble.log
+done
+[ "$(cat down.code)" = 0 ] || { cat down.log; fail "a controller that restarts"; }
+[ "$(grep -c 'the queue does not answer and is asked again: squeue failed' down.log)" = 1 ] ||
+    { cat down.log; fail "a controller that restarts: message"; }
+[ "$(cat gone.code)" = 1 ] || fail "no squeue any more: exit"
+want 'Its tasks stay in the queue and go on; to end them: scancel' gone.log "no squeue any more"
 echo ok
