@@ -130,6 +130,15 @@ void iso_run_record_init(struct iso_run_record *rec)
     rec->attempts = 0;
 }
 
+void iso_run_record_forget_result(struct iso_run_record *rec)
+{
+    for (const struct iso_column *c = iso_columns; c->name; c++)
+        if (c->part == ISO_COLUMN_RESULT) {
+            iso_run_record_set_number(rec, c, NAN);
+            iso_run_record_set_text(rec, c, "");
+        }
+}
+
 void iso_run_record_from_plan(struct iso_run_record *rec, const struct iso_plan_run *run)
 {
     const struct iso_arch *a = &run->arch;

@@ -65,6 +65,8 @@ const char *iso_run_record_cell(char buf[32], const struct iso_run_record *rec,
 
 /* Nothing known: numbers NaN, texts empty. */
 void iso_run_record_init(struct iso_run_record *rec);
+/* Nothing measured. */
+void iso_run_record_forget_result(struct iso_run_record *rec);
 void iso_run_record_from_plan(struct iso_run_record *rec, const struct iso_plan_run *run);
 /* Training FLOPs of the plan. */
 double iso_run_record_flops(const struct iso_run_record *rec);

@@ -280,9 +280,7 @@ static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_run_record
         sw->warnings++;
     }
     if (found != ISO_RESULT_GOOD) {
-        struct iso_run_record blank;
-        iso_run_record_init(&blank);
-        rec->loss = blank.loss;
+        iso_run_record_forget_result(rec);
         rec->state = ISO_STATE_PLANNED;
     }
     iso_str_release(&dir);

@@ -181,8 +181,12 @@ sweep st > out 2> log || fail "after --rebuild"
 run=$("$iso" runs st --csv --where 'wanted=1' | sed -n '2s/,.*//p')
 results st > before
 rm -r st/runs/"$run"
+ISO_TRAIN_PROGRAM=/no/such sweep st --retries 0 > /dev/null 2> log && fail "a deleted folder, no trainer"
+want "$run: the result is gone; the run is planned again" log "a deleted folder, no trainer"
+[ "$("$iso" runs st --csv --where "run='$run' and status=failed" | sed 1d | cut -d, -f27-33)" = ,,,,,, ] ||
+    fail "a result that is gone leaves nothing in the table"
+rm -r st/runs/"$run"
 sweep st > out 2> log || fail "a deleted folder"
-want "$run: the result is gone; the run is planned again" log "a deleted folder"
 results st | cmp -s - before || fail "a deleted folder: another result"
 for text in '{"status": "do' '' '{"status": "done", "loss": null}' '[]'; do
     printf '%s' "$text" > st/runs/"$run"/result.json
