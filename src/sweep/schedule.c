@@ -179,6 +179,16 @@ static enum iso_status announce(struct scheduler *s, struct job *j)
     return st;
 }
 
+/* Steps in metrics.jsonl alone do not tell: a run that was killed before its first checkpoint has
+ * them, too. */
+static bool has_checkpoint(const struct scheduler *s, const struct iso_run_record *rec)
+{
+    struct iso_str latest = iso_sweep_path(s->sw->dir, rec->id, "latest");
+    bool has = iso_file_exists(latest.text);
+    iso_str_release(&latest);
+    return has;
+}
+
 static void mark_running(struct scheduler *s, struct job *j)
 {
     struct iso_run_progress p = progress_of(s, j->rec);
@@ -189,7 +199,7 @@ static void mark_running(struct scheduler *s, struct job *j)
         j->done_before = flops_at(j->rec, &p);
     j->rec->state = ISO_STATE_RUNNING;
     j->rec->attempts++;
-    tell(s, "%s started%s", j->rec->id, p.step > 0 ? " from its checkpoint" : "");
+    tell(s, "%s started%s", j->rec->id, has_checkpoint(s, j->rec) ? " from its checkpoint" : "");
     changed(s, j);
 }
 

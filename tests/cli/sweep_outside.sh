@@ -68,6 +68,15 @@ wait $scheduler 2>/dev/null
 "$iso" status killed | grep -q '6 runs: 6 planned' || fail "status of a killed study"
 [ "$("$iso" runs killed --csv --where status=planned | wc -l)" = 7 ] || fail "runs of a killed study"
 
+# A run that was killed before it saved anything has steps and no checkpoint.
+run=$(ls killed/runs | head -n 1)
+for _ in $(seq 50); do pgrep -f "train $tmp/killed/" > /dev/null || break; sleep 0.1; done
+rm -rf killed/runs/*/latest
+echo '{"step": 3, "loss": 3}' > "killed/runs/$run/metrics.jsonl"
+sweep killed > out 2> log || fail "after the kill"
+want "$run started" log "after the kill"
+grep -q 'from its checkpoint' log && { cat log; fail "a checkpoint that is not there"; }
+
 # A reader that holds the store for longer than a writer waits.
 (STANDIN_STEPS=80 STANDIN_SLEEP=0.05 sweep held > out 2> log; echo $? > code) &
 for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
