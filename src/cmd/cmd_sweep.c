@@ -524,7 +524,7 @@ const struct iso_cmd iso_cmd_sweep = {
     .summary = "train every run of a grid, fit, and write the report",
     .details =
         "Plans the grid, trains what is missing (largest first), fits and writes "
-        "STUDY/report.html. "
+        "STUDY/report/report.html. "
         "Started again it does what is missing and nothing else; a changed grid adds runs and "
         "keeps "
         "the old ones. It may be stopped or killed at any time: at most the steps since the last "
