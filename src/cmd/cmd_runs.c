@@ -1,6 +1,7 @@
-/* isodepth runs: the runs of a study, chosen by a condition, as a table or as CSV. */
+/* isodepth runs: the runs of a study, chosen by a condition, as a table, CSV or JSON. */
 #include "cmd/cmd.h"
 
+#include "base/json.h"
 #include "fit/stats.h"
 #include "sweep/sweep.h"
 #include "sweep/where.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 struct runs_args {
-    bool csv, means;
+    bool csv, json, means;
     const char *where;
 };
 
@@ -22,6 +23,8 @@ static const struct iso_opt options[] = {
      "one line for all seeds of a design: mean loss with its 95 % interval", 0, 0},
     {"csv", 0, ISO_OPT_FLAG, offsetof(struct runs_args, csv), NULL,
      "print every column as CSV: the table that fit reads", 0, 0},
+    {"json", 0, ISO_OPT_FLAG, offsetof(struct runs_args, json), NULL,
+     "print JSON: every column, or the means", 0, 0},
     {0},
 };
 
@@ -52,6 +55,42 @@ static void print_table(const struct iso_run_record *recs, size_t n)
         iso_table_putf(&t, "%s%s%s", rec->message, rec->source[0] ? "from " : "", rec->source);
     }
     iso_table_print(stdout, &t, ISO_TABLE_TEXT);
+    iso_table_release(&t);
+}
+
+static void put_record(struct iso_json_out *w, const struct iso_run_record *rec)
+{
+    iso_json_begin(w, NULL, '{');
+    for (const struct iso_column *c = iso_columns; c->name; c++)
+        if (c->kind == ISO_COLUMN_NUMBER)
+            iso_json_put_number(w, c->name, iso_run_record_number(rec, c));
+        else if (c->kind == ISO_COLUMN_FLAG)
+            iso_json_put_bool(w, c->name, iso_run_record_number(rec, c) != 0);
+        else
+            iso_json_put_string(w, c->name, iso_run_record_text(rec, c));
+    iso_json_end(w, '}');
+}
+
+static void print_json(const struct iso_run_record *recs, size_t n)
+{
+    struct iso_str s = {0};
+    struct iso_json_out w = {&s, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_int(&w, "n_runs", (int64_t)n);
+    iso_json_begin(&w, "runs", '[');
+    for (size_t i = 0; i < n; i++)
+        put_record(&w, &recs[i]);
+    iso_json_end(&w, ']');
+    iso_json_end(&w, '}');
+    puts(iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+static void print_csv(const struct iso_run_record *recs, size_t n)
+{
+    struct iso_table t;
+    iso_run_record_table(&t, recs, n);
+    iso_table_print(stdout, &t, ISO_TABLE_CSV);
     iso_table_release(&t);
 }
 
@@ -105,14 +144,21 @@ static double pooled_sd(size_t *df, const struct iso_run_record *recs, size_t n)
     return *df ? sqrt(squares / (double)*df) : NAN;
 }
 
-static void print_means(struct iso_run_record *recs, size_t n)
+/* Puts the finished runs first, those of a design together; how many there are. */
+static size_t sort_designs(struct iso_run_record *recs, size_t n)
 {
-    size_t done = 0, df;
-    char buf[32];
+    size_t done = 0;
     for (size_t i = 0; i < n; i++)
         if (recs[i].state == ISO_STATE_DONE)
             recs[done++] = recs[i];
     qsort(recs, done, sizeof *recs, by_design);
+    return done;
+}
+
+static void print_means(struct iso_run_record *recs, size_t n)
+{
+    size_t done = sort_designs(recs, n), df;
+    char buf[32];
     double sd = pooled_sd(&df, recs, done);
     struct iso_table t;
     iso_table_init(&t, "budget|r|d|loop|bptt|base rate|tokens|seeds|mean loss|+-");
@@ -143,6 +189,55 @@ static void print_means(struct iso_run_record *recs, size_t n)
         printf("\nNo design has two seeds, so the noise is not known.\n");
 }
 
+static void print_means_json(struct iso_run_record *recs, size_t n)
+{
+    size_t done = sort_designs(recs, n), df;
+    double sd = pooled_sd(&df, recs, done);
+    struct iso_str s = {0};
+    struct iso_json_out w = {&s, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_number(&w, "sd", sd);
+    iso_json_put_int(&w, "degrees_of_freedom", (int64_t)df);
+    iso_json_begin(&w, "designs", '[');
+    for (size_t i = 0, k; i < done; i += k) {
+        const struct iso_run_record *rec = &recs[i];
+        k = same_design(rec, done - i);
+        iso_json_begin(&w, NULL, '{');
+        iso_json_put_number(&w, "budget", rec->budget);
+        iso_json_put_number(&w, "r", rec->r);
+        iso_json_put_number(&w, "d_model", rec->d_model);
+        iso_json_put_string(&w, "loop", rec->loop);
+        iso_json_put_number(&w, "bptt", rec->bptt);
+        iso_json_put_number(&w, "lr_base", rec->lr_base);
+        iso_json_put_number(&w, "tokens", rec->tokens);
+        iso_json_put_int(&w, "seeds", (int64_t)k);
+        iso_json_put_number(&w, "mean_loss", mean_of(rec, k));
+        iso_json_put_number(&w, "error", iso_mean_error(sd, df, k));
+        iso_json_end(&w, '}');
+    }
+    iso_json_end(&w, ']');
+    iso_json_end(&w, '}');
+    puts(iso_str_text(&s));
+    iso_str_release(&s);
+}
+
+static void print_runs(const struct runs_args *a, struct iso_run_record *recs, size_t kept,
+                       size_t n)
+{
+    if (a->means && a->json)
+        print_means_json(recs, kept);
+    else if (a->means)
+        print_means(recs, kept);
+    else if (a->json)
+        print_json(recs, kept);
+    else if (a->csv)
+        print_csv(recs, kept);
+    else {
+        print_table(recs, kept);
+        printf("\n%zu of %zu runs\n", kept, n);
+    }
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct runs_args *a = args;
@@ -151,6 +246,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_run_record *recs = NULL;
     size_t n = 0, kept = 0;
     enum iso_status st = ISO_OK;
+    if (a->csv && (a->json || a->means))
+        return iso_fail(err, ISO_USAGE, "--csv goes with neither --json nor --means; choose one");
     if (a->where)
         st = iso_where_parse(&where, &arena, a->where, err);
     if (st == ISO_OK)
@@ -158,17 +255,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     for (size_t i = 0; st == ISO_OK && i < n; i++)
         if (!where || iso_where_holds(where, &recs[i]))
             recs[kept++] = recs[i];
-    if (st == ISO_OK && a->means) {
-        print_means(recs, kept);
-    } else if (st == ISO_OK && a->csv) {
-        struct iso_table t;
-        iso_run_record_table(&t, recs, kept);
-        iso_table_print(stdout, &t, ISO_TABLE_CSV);
-        iso_table_release(&t);
-    } else if (st == ISO_OK) {
-        print_table(recs, kept);
-        printf("\n%zu of %zu runs\n", kept, n);
-    }
+    if (st == ISO_OK)
+        print_runs(a, recs, kept, n);
     free(recs);
     iso_arena_release(&arena);
     return st;

@@ -32,6 +32,22 @@ results st | cmp -s - st.results || fail "the second start changed something"
 "$iso" status st | grep -q '100%.*12 runs: 12 done' || fail "status"
 "$iso" status st --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["done"] == 12' ||
     fail "status --json"
+"$iso" runs st --json > runs.json || fail "runs --json"
+python3 - st/runs.csv runs.json <<'END' || fail "runs --json differs from runs.csv"
+import csv, json, sys
+table = list(csv.DictReader(open(sys.argv[1])))
+told = json.load(open(sys.argv[2]))
+assert told["n_runs"] == len(table) == len(told["runs"])
+for row, run in zip(table, told["runs"]):
+    assert list(row) == list(run) and row["run"] == run["run"] and row["status"] == run["status"]
+    assert float(row["loss"]) == run["loss"] and run["wanted"] is True and run["bits_per_byte"] is None
+END
+for two in '--csv --json' '--csv --means'; do
+    # shellcheck disable=SC2086
+    "$iso" runs st $two > out 2> log
+    [ $? = 2 ] || fail "runs $two: exit"
+    want 'choose one' log "runs $two"
+done
 [ "$("$iso" runs st --csv --where 'r=2 and budget>3e10' | wc -l)" = 4 ] || fail "--where"
 [ "$("$iso" runs st --csv --where 'not (r=1 or s>=2) and status=done' | wc -l)" = 3 ] ||
     fail "--where with not and parentheses"
@@ -124,8 +140,9 @@ want '24 runs: 24 done' out "--seeds with --cells"
 [ "$("$iso" runs st --csv --where 'seed=3 and r=2 and budget=6e10' | wc -l)" = 4 ] || fail "seeds"
 "$iso" runs st --means > means || fail "--means"
 "$iso" runs st --csv > table.csv
-python3 - table.csv means <<'END' || { cat means; fail "means over seeds"; }
-import csv, sys
+"$iso" runs st --means --json > means.json || fail "--means --json"
+python3 - table.csv means means.json <<'END' || { cat means; fail "means over seeds"; }
+import csv, json, sys
 from collections import defaultdict
 groups = defaultdict(list)
 for run in csv.DictReader(open(sys.argv[1])):
@@ -140,6 +157,12 @@ for l in lines:
     assert int(l[7]) == len(g) and abs(float(l[8]) - sum(g) / len(g)) < 6e-5, (l, g)
 words = open(sys.argv[2]).read().split("varies by ")[1].split()
 assert abs(float(words[0]) - (squares / df) ** 0.5) < 6e-5 and f"{df} degrees" in " ".join(words)
+told = json.load(open(sys.argv[3]))
+assert told["degrees_of_freedom"] == df and abs(told["sd"] - (squares / df) ** 0.5) < 1e-9
+for l, m in zip(lines, told["designs"], strict=True):
+    g = groups[m["budget"], m["r"], m["d_model"]]
+    assert m["seeds"] == len(g) and abs(m["mean_loss"] - sum(g) / len(g)) < 1e-9
+    assert abs(float(l[9]) - m["error"]) < 6e-5
 END
 sweep st --cells 'r=2' 2> log && fail "--cells alone"
 
