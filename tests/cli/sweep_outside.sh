@@ -9,7 +9,7 @@ export STANDIN_SLEEP=0.01 STANDIN_STEPS=5
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml '[2]'
-sweep() { timeout 60 "$iso" sweep toy.yaml --no-fit --data data --out "$@"; }
+sweep() { timeout -k 5 60 "$iso" sweep toy.yaml --no-fit --data data --out "$@"; }
 # want TEXT FILE WHAT: the file holds the text.
 want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
@@ -26,7 +26,7 @@ for start in "" nohup; do
 done
 
 # Started by a program that ignores SIGCHLD.
-timeout 60 python3 -c '
+timeout -k 5 60 python3 -c '
 import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$iso" sweep toy.yaml --no-fit --data data --out chld > out 2> log ||
@@ -78,14 +78,14 @@ want "$run started" log "after the kill"
 grep -q 'from its checkpoint' log && { cat log; fail "a checkpoint that is not there"; }
 
 # A reader that holds the store for longer than a writer waits.
-(STANDIN_STEPS=80 STANDIN_SLEEP=0.05 sweep held > out 2> log; echo $? > code) &
+(STANDIN_STEPS=20 STANDIN_SLEEP=0.05 sweep held --jobs 1 > out 2> log; echo $? > code) &
 for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
 python3 -c '
 import sqlite3, time
 db = sqlite3.connect("held/study.db", isolation_level=None)
 db.execute("BEGIN")
 db.execute("SELECT * FROM run").fetchall()
-time.sleep(12)'
+time.sleep(13)'
 wait
 [ "$(cat code)" = 0 ] || { cat log; fail "a reader of the store stopped the study"; }
 [ "$("$iso" runs held --csv --where 'status=done and attempts=1' | wc -l)" = 7 ] ||

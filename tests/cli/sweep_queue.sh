@@ -36,7 +36,7 @@ true
 END
 printf '#!/bin/sh\nexit 1\n' > fake/bin/sacct
 chmod +x fake/bin/*
-sweep() { timeout 60 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --poll 0.2 --out "$@"; }
+sweep() { timeout -k 5 60 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --poll 0.2 --out "$@"; }
 # want TEXT FILE WHAT: the file holds the text.
 want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
