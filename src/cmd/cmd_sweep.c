@@ -159,6 +159,13 @@ static enum iso_status apply_set(struct call *c, const char *assignment)
     for (const struct iso_key *k = iso_grid_keys; k->name; k++)
         if (strlen(k->name) == n && strncmp(k->name, assignment, n) == 0)
             return iso_settings_set(&s, &c->grid, iso_grid_keys, assignment);
+    static const char *const planned[] = {"d_model", "seed", "budget", "tokens", "steps"};
+    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++)
+        if (strlen(planned[i]) == n && strncmp(planned[i], assignment, n) == 0)
+            return iso_fail(c->err, ISO_USAGE,
+                            "--set %s: the grid plans it for each run; change budgets, r, widths "
+                            "or seeds instead",
+                            assignment);
     struct iso_train_settings scratch;
     iso_train_defaults(&scratch);
     c->set[c->n_set++] = assignment;

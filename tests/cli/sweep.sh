@@ -27,6 +27,9 @@ sweep st > out 2> log || fail "the study again"
 want "nothing is left to do" out "nothing left"
 results st | cmp -s - st.results || fail "the second start changed something"
 
+sweep other --set steps=3 2> log && fail "--set of what the grid plans"
+want 'the grid plans it for each run' log "--set of what the grid plans"
+
 # status and runs; the table that fit reads.
 "$iso" runs st --csv | cmp -s - st/runs.csv || fail "runs.csv"
 "$iso" status st | grep -q '100%.*12 runs: 12 done' || fail "status"
