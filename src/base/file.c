@@ -220,6 +220,22 @@ void iso_dir_list_free(char **names, size_t n)
     free(names);
 }
 
+bool iso_dir_remove(const char *path)
+{
+    char **names;
+    size_t n;
+    if (iso_dir_list(&names, &n, path, NULL) != ISO_OK)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct iso_str file = {0};
+        iso_str_printf(&file, "%s/%s", path, names[i]);
+        unlink(file.text);
+        iso_str_release(&file);
+    }
+    iso_dir_list_free(names, n);
+    return rmdir(path) == 0;
+}
+
 enum iso_status iso_map_open(struct iso_map *map, const char *path, struct iso_err *err)
 {
     *map = (struct iso_map){0};

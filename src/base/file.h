@@ -42,6 +42,8 @@ bool iso_file_exists(const char *path);
 bool iso_dir_exists(const char *path);
 int64_t iso_file_size(const char *path);                             /* -1 when there is none */
 enum iso_status iso_dir_make(const char *path, struct iso_err *err); /* as mkdir -p */
+/* Removes a directory and the files in it; false when it stays, or was not there. */
+bool iso_dir_remove(const char *path);
 /* Names in a directory, sorted, without . and ..; each name and the list are the caller's. */
 enum iso_status iso_dir_list(char ***names, size_t *n, const char *path, struct iso_err *err);
 void iso_dir_list_free(char **names, size_t n);

@@ -55,6 +55,8 @@ struct iso_cmd {
 
 /* All commands, ended by a NULL pointer; the order is that of the help page. */
 extern const struct iso_cmd *const iso_commands[];
+/* The command of one word, or of two; NULL when there is none. */
+const struct iso_cmd *iso_command_named(const char *first, const char *second);
 
 /* Runs `isodepth argv[1..]` and returns the exit code. */
 int iso_cmd_main(int argc, char **argv);

@@ -103,17 +103,6 @@ void iso_help_command(FILE *f, const struct iso_cmd *cmd)
     }
 }
 
-static const struct iso_cmd *by_words(struct iso_operands ops)
-{
-    char name[128];
-    snprintf(name, sizeof name, "%s%s%s", ops.at[0], ops.n > 1 ? " " : "",
-             ops.n > 1 ? ops.at[1] : "");
-    for (size_t i = 0; iso_commands[i]; i++)
-        if (iso_str_eq(iso_commands[i]->name, name))
-            return iso_commands[i];
-    return NULL;
-}
-
 static enum iso_status run_help(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     (void)args;
@@ -121,7 +110,7 @@ static enum iso_status run_help(const void *args, struct iso_operands ops, struc
         iso_help_overview(stdout);
         return ISO_OK;
     }
-    const struct iso_cmd *cmd = by_words(ops);
+    const struct iso_cmd *cmd = iso_command_named(ops.at[0], ops.n > 1 ? ops.at[1] : NULL);
     if (!cmd && ops.n == 1 && iso_help_family(stdout, ops.at[0]))
         return ISO_OK;
     if (!cmd)

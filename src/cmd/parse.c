@@ -35,6 +35,16 @@ static const char *nth_option(const void *ctx, size_t i)
     return opts[i].name;
 }
 
+const struct iso_cmd *iso_command_named(const char *first, const char *second)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s%s%s", first, second ? " " : "", second ? second : "");
+    for (size_t i = 0; iso_commands[i]; i++)
+        if (iso_str_eq(iso_commands[i]->name, name))
+            return iso_commands[i];
+    return NULL;
+}
+
 /* The command that the first words name; two-word names win.  *words tells how many. */
 static const struct iso_cmd *find_command(int argc, char **argv, int *words)
 {
@@ -42,17 +52,9 @@ static const struct iso_cmd *find_command(int argc, char **argv, int *words)
         return *words = 1, &iso_cmd_version;
     if (iso_str_eq(argv[0], "--help") || iso_str_eq(argv[0], "-h"))
         return *words = 1, &iso_cmd_help;
-    for (*words = 2; *words >= 1; (*words)--) {
-        char name[128];
-        if (argc < *words)
-            continue;
-        snprintf(name, sizeof name, "%s%s%s", argv[0], *words == 2 ? " " : "",
-                 *words == 2 ? argv[1] : "");
-        for (size_t i = 0; iso_commands[i]; i++)
-            if (iso_str_eq(iso_commands[i]->name, name))
-                return iso_commands[i];
-    }
-    return NULL;
+    const struct iso_cmd *two = argc > 1 ? iso_command_named(argv[0], argv[1]) : NULL;
+    *words = two ? 2 : 1;
+    return two ? two : iso_command_named(argv[0], NULL);
 }
 
 static enum iso_status store(struct line *l, const struct iso_opt *opt, const char *value)

@@ -166,22 +166,6 @@ static enum iso_status remove_packing(bool *found, const char *dir, struct iso_e
     return st;
 }
 
-/* Removes a folder of ours; false when there was none. */
-static bool remove_folder(const char *folder)
-{
-    char **names;
-    size_t n;
-    if (iso_dir_list(&names, &n, folder, NULL) != ISO_OK)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        char *path = join(folder, names[i]);
-        unlink(path);
-        free(path);
-    }
-    iso_dir_list_free(names, n);
-    return rmdir(folder) == 0;
-}
-
 static enum iso_status move_file(const char *from, const char *to, const char *name,
                                  struct iso_err *err)
 {
@@ -238,7 +222,7 @@ enum iso_status iso_pack_dir_install(const char *dir, struct iso_err *err)
 void iso_pack_dir_abandon(const char *dir)
 {
     char *staging = iso_pack_dir_staging(dir);
-    remove_folder(staging);
+    iso_dir_remove(staging);
     free(staging);
 }
 
@@ -250,7 +234,7 @@ static enum iso_status settle(bool *found, const char *dir, struct iso_err *err)
     char *meta = join(dir, "meta.json"), *new_meta = join(staging, "meta.json");
     bool begun = iso_dir_exists(ready) || (iso_file_exists(new_meta) && !iso_file_exists(meta));
     enum iso_status st = begun ? iso_pack_dir_install(dir, err) : ISO_OK;
-    *found = st == ISO_OK && remove_folder(staging);
+    *found = st == ISO_OK && iso_dir_remove(staging);
     free(staging);
     free(ready);
     free(meta);

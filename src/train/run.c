@@ -191,8 +191,7 @@ static enum iso_status share_out(struct job *j, struct iso_trainer_spec *spec,
                                  const struct iso_kern *kern, size_t limit)
 {
     struct iso_state_how how;
-    bool found;
-    enum iso_status st = iso_state_look(&how, &found, j->o->out, j->err);
+    enum iso_status st = iso_state_look(&how, j->o->out, j->err);
     if (st != ISO_OK)
         return st;
     spec->workers = j->o->threads > 0 ? j->o->threads
@@ -203,9 +202,8 @@ static enum iso_status share_out(struct job *j, struct iso_trainer_spec *spec,
     spec->micro = (size_t)how.micro;
     if (how.micro == 0 || how.workers != spec->workers || iso_trainer_bytes(spec, kern) > limit)
         spec->micro = iso_trainer_micro(spec, kern, limit);
-    if (found && how.micro > 0 &&
-        (how.workers != spec->workers || (size_t)how.micro != spec->micro ||
-         !iso_str_eq(how.kernels, kern->name)))
+    if (how.micro > 0 && (how.workers != spec->workers || (size_t)how.micro != spec->micro ||
+                          !iso_str_eq(how.kernels, kern->name)))
         iso_log_warn("%s: began with %" PRId64 " threads, %" PRId64
                      " sequences at once and kernels "
                      "%s; with others its last digits will not be those of a run without a stop",

@@ -94,19 +94,8 @@ static enum iso_status save_pair(const struct iso_trainer *t, const char *dir, d
 static void remove_state(const char *dir, const char *name)
 {
     struct iso_str path = {0};
-    char **names;
-    size_t n;
     iso_str_printf(&path, "%s/%s", dir, name);
-    if (iso_dir_list(&names, &n, path.text, NULL) == ISO_OK) {
-        size_t len = path.len;
-        for (size_t i = 0; i < n; i++) {
-            iso_str_printf(&path, "/%s", names[i]);
-            unlink(path.text);
-            path.text[path.len = len] = 0;
-        }
-        iso_dir_list_free(names, n);
-    }
-    rmdir(path.text);
+    iso_dir_remove(path.text);
     iso_str_release(&path);
 }
 
@@ -240,19 +229,17 @@ static int64_t count_of(const struct iso_safetensors *f, const char *key)
     return text && iso_parse_int(text, &n) && n > 0 ? n : 0;
 }
 
-enum iso_status iso_state_look(struct iso_state_how *how, bool *found, const char *dir,
-                               struct iso_err *err)
+enum iso_status iso_state_look(struct iso_state_how *how, const char *dir, struct iso_err *err)
 {
     struct iso_str name = {0}, path = {0};
     struct iso_safetensors f = {0};
     *how = (struct iso_state_how){0};
     enum iso_status st = read_latest(&name, dir, err);
-    *found = st == ISO_OK && name.len > 0;
-    if (*found) {
+    if (st == ISO_OK && name.len > 0) {
         iso_str_printf(&path, "%s/%s/%s", dir, name.text, optim_file);
         st = iso_safetensors_open(&f, path.text, err);
     }
-    if (*found && st == ISO_OK) {
+    if (st == ISO_OK && name.len > 0) {
         const char *kernels = iso_safetensors_meta(&f, "kernels");
         how->workers = count_of(&f, "workers");
         how->micro = count_of(&f, "micro");

@@ -18,13 +18,12 @@ enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir, dou
                                const struct iso_meta *meta, size_t n_meta, struct iso_err *err);
 /* What decides the order of sums, and with it the last digits. */
 struct iso_state_how {
-    int64_t workers, micro; /* 0: unknown */
+    int64_t workers, micro; /* 0 without a state, or when it does not tell */
     char kernels[32];
 };
 
-/* How the latest state was computed; `found` tells whether there is one. */
-enum iso_status iso_state_look(struct iso_state_how *how, bool *found, const char *dir,
-                               struct iso_err *err);
+/* How the latest state was computed. */
+enum iso_status iso_state_look(struct iso_state_how *how, const char *dir, struct iso_err *err);
 /* Loads the latest state, if there is one, into the trainer. */
 enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds,
                                struct iso_err *err);

@@ -90,19 +90,26 @@ static void write_record(struct iso_tfevents *e, const struct iso_str *event)
     iso_str_release(&record);
 }
 
-/* Makes TensorBoard forget what a start that was killed wrote of `step` and later ones. */
-static void put_session_start(struct iso_tfevents *e, int64_t step)
+/* An event of `step` whose field of this number holds the message, which is released. */
+static void write_step(struct iso_tfevents *e, int64_t step, int field, struct iso_str *message)
 {
-    struct iso_str event = {0}, session = {0};
-    put_key(&session, STATUS, VARINT);
-    put_varint(&session, STATUS_START);
+    struct iso_str event = {0};
     put_time(&event);
     put_key(&event, STEP, VARINT);
     put_varint(&event, (uint64_t)step);
-    put_bytes(&event, SESSION, session.text, session.len);
+    put_bytes(&event, field, message->text, message->len);
     write_record(e, &event);
     iso_str_release(&event);
-    iso_str_release(&session);
+    iso_str_release(message);
+}
+
+/* Makes TensorBoard forget what a start that was killed wrote of `step` and later ones. */
+static void put_session_start(struct iso_tfevents *e, int64_t step)
+{
+    struct iso_str session = {0};
+    put_key(&session, STATUS, VARINT);
+    put_varint(&session, STATUS_START);
+    write_step(e, step, SESSION, &session);
 }
 
 enum iso_status iso_tfevents_open(struct iso_tfevents **out, const char *dir, int64_t done,
@@ -127,7 +134,7 @@ enum iso_status iso_tfevents_open(struct iso_tfevents **out, const char *dir, in
 
 void iso_tfevents_put(struct iso_tfevents *e, int64_t step, const char *tag, double value)
 {
-    struct iso_str event = {0}, summary = {0}, scalar = {0};
+    struct iso_str summary = {0}, scalar = {0};
     float x = (float)value;
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -135,13 +142,7 @@ void iso_tfevents_put(struct iso_tfevents *e, int64_t step, const char *tag, dou
     put_key(&scalar, SIMPLE, FIXED32);
     put_little(&scalar, bits, 4);
     put_bytes(&summary, VALUE, scalar.text, scalar.len);
-    put_time(&event);
-    put_key(&event, STEP, VARINT);
-    put_varint(&event, (uint64_t)step);
-    put_bytes(&event, SUMMARY, summary.text, summary.len);
-    write_record(e, &event);
-    iso_str_release(&event);
-    iso_str_release(&summary);
+    write_step(e, step, SUMMARY, &summary);
     iso_str_release(&scalar);
 }
 

@@ -316,31 +316,50 @@ static struct iso_item_score score_plainly(const struct iso_evaluator *e,
     return score;
 }
 
+/* The golden suite and its checkpoint. */
+#define GOLDEN_EVAL "tests/golden/data/eval"
+struct golden_eval {
+    struct iso_arena arena;
+    struct iso_suite suite;
+    struct iso_model *m;
+    struct iso_tokenizer tokenizer;
+};
+
+static void open_golden(struct golden_eval *g)
+{
+    struct iso_err err = {""};
+    *g = (struct golden_eval){0};
+    assert_int_equal(iso_model_open(&g->m, GOLDEN_EVAL "/model.safetensors", &err), ISO_OK);
+    assert_int_equal(iso_tokenizer_open(&g->tokenizer, "bytes", &err), ISO_OK);
+    assert_int_equal(iso_suite_read(&g->suite, &g->arena, GOLDEN_EVAL "/suite.yaml", &err), ISO_OK);
+}
+
+static void close_golden(struct golden_eval *g)
+{
+    iso_tokenizer_close(&g->tokenizer);
+    iso_arena_release(&g->arena);
+    iso_model_free(g->m);
+}
+
 /* The tasks of the golden suite on its checkpoint, with many examples and with few: computing
  * what choices have in common once changes no score, nor do threads. */
 static void test_common_beginnings(void **state)
 {
     (void)state;
-    const char *dir = "tests/golden/data/eval";
     struct iso_err err = {""};
-    struct iso_arena arena = {0};
-    struct iso_suite suite;
-    struct iso_model *m;
-    struct iso_tokenizer tokenizer;
-    assert_int_equal(iso_model_open(&m, "tests/golden/data/eval/model.safetensors", &err), ISO_OK);
-    assert_int_equal(iso_tokenizer_open(&tokenizer, "bytes", &err), ISO_OK);
-    assert_int_equal(iso_suite_read(&suite, &arena, "tests/golden/data/eval/suite.yaml", &err),
-                     ISO_OK);
-    for (size_t i = 0; i < 2 * suite.n; i++) {
-        struct iso_task_spec spec = suite.task[i / 2];
+    struct golden_eval g;
+    open_golden(&g);
+    for (size_t i = 0; i < 2 * g.suite.n; i++) {
+        struct iso_task_spec spec = g.suite.task[i / 2];
         struct iso_item_score items[32];
         struct iso_task task;
         uint64_t alone = 0;
         spec.shots = i % 2 ? 3 : spec.shots;
-        assert_int_equal(iso_task_read(&task, &spec, dir, 32, &err), ISO_OK);
+        assert_int_equal(iso_task_read(&task, &spec, GOLDEN_EVAL, 32, &err), ISO_OK);
         for (int threads = 1; threads <= 3; threads += 2) {
-            struct iso_evaluator e = {.tokenizer = &tokenizer, .longest = 1000, .threads = threads};
-            e.scorer = iso_scorer_new(m, e.longest, 2, threads);
+            struct iso_evaluator e = {
+                .tokenizer = &g.tokenizer, .longest = 1000, .threads = threads};
+            e.scorer = iso_scorer_new(g.m, e.longest, 2, threads);
             assert_int_equal(iso_eval_task(items, &e, &task, &err), ISO_OK);
             uint64_t together = iso_scorer_tokens(e.scorer);
             for (size_t k = 0; k < task.n; k++) {
@@ -355,34 +374,25 @@ static void test_common_beginnings(void **state)
         }
         iso_task_release(&task);
     }
-    iso_tokenizer_close(&tokenizer);
-    iso_arena_release(&arena);
-    iso_model_free(m);
+    close_golden(&g);
 }
 
 /* A model whose losses are not numbers is right nowhere, whichever option stands first. */
 static void test_not_finite(void **state)
 {
     (void)state;
-    const char *dir = "tests/golden/data/eval";
     struct iso_err err = {""};
-    struct iso_arena arena = {0};
-    struct iso_suite suite;
-    struct iso_model *m;
-    struct iso_tokenizer tokenizer;
-    assert_int_equal(iso_model_open(&m, "tests/golden/data/eval/model.safetensors", &err), ISO_OK);
-    for (size_t i = 0; i < m->params.floats; i++)
-        m->w[i] = NAN;
-    iso_model_pack(m);
-    assert_int_equal(iso_tokenizer_open(&tokenizer, "bytes", &err), ISO_OK);
-    assert_int_equal(iso_suite_read(&suite, &arena, "tests/golden/data/eval/suite.yaml", &err),
-                     ISO_OK);
-    struct iso_evaluator e = {.tokenizer = &tokenizer, .longest = 1000, .threads = 1};
-    e.scorer = iso_scorer_new(m, e.longest, 2, 1);
-    for (size_t i = 0; i < suite.n; i++) {
+    struct golden_eval g;
+    open_golden(&g);
+    for (size_t i = 0; i < g.m->params.floats; i++)
+        g.m->w[i] = NAN;
+    iso_model_pack(g.m);
+    struct iso_evaluator e = {.tokenizer = &g.tokenizer, .longest = 1000, .threads = 1};
+    e.scorer = iso_scorer_new(g.m, e.longest, 2, 1);
+    for (size_t i = 0; i < g.suite.n; i++) {
         struct iso_item_score items[32];
         struct iso_task task;
-        assert_int_equal(iso_task_read(&task, &suite.task[i], dir, 32, &err), ISO_OK);
+        assert_int_equal(iso_task_read(&task, &g.suite.task[i], GOLDEN_EVAL, 32, &err), ISO_OK);
         assert_int_equal(iso_eval_task(items, &e, &task, &err), ISO_OK);
         struct iso_task_score s = iso_task_score(items, task.n, NAN);
         assert_true(isnan(s.loss) && s.accuracy == 0);
@@ -390,9 +400,7 @@ static void test_not_finite(void **state)
         iso_task_release(&task);
     }
     iso_scorer_free(e.scorer);
-    iso_tokenizer_close(&tokenizer);
-    iso_arena_release(&arena);
-    iso_model_free(m);
+    close_golden(&g);
 }
 
 static void test_record(void **state)
