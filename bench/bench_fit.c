@@ -4,7 +4,7 @@
  *   bench_fit joint|bootstrap|protocol   one of them: seconds, Huber sum, phi (for bench/fit.sh) */
 #include "base/file.h"
 #include "base/parallel.h"
-#include "fit/study.h"
+#include "fit/analysis.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,13 +43,13 @@ static void time_bootstrap(void)
 
 static void time_protocol(void)
 {
-    struct iso_study_options o = iso_study_defaults();
-    struct iso_study study;
+    struct iso_analysis_options o = iso_analysis_defaults();
+    struct iso_analysis analysis;
     o.fit = options();
-    if (iso_study_run(&study, &runs, &o, NULL) != ISO_OK)
+    if (iso_analysis_run(&analysis, &runs, &o, NULL) != ISO_OK)
         abort();
-    printf("%.6f %.12e %.9f\n", study.seconds, study.fit.huber_sum, study.fit.phi);
-    iso_study_release(&study);
+    printf("%.6f %.12e %.9f\n", analysis.seconds, analysis.fit.huber_sum, analysis.fit.phi);
+    iso_analysis_release(&analysis);
 }
 
 /* The table again and again, every copy with slightly larger models: more runs to fit. */

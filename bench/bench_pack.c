@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "data/bestfit.h"
 #include "data/pack_deal.h"
-#include "data/pack_fit.h"
 
 #include <math.h>
 #include <stdio.h>

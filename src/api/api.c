@@ -3,7 +3,7 @@
 
 #include "base/parallel.h"
 #include "base/progress.h"
-#include "fit/study.h"
+#include "fit/analysis.h"
 #include "plan/grid.h"
 
 #include <math.h>
@@ -46,12 +46,12 @@ char *isodepth_plan_csv(const char *grid_path, char *message, size_t message_siz
 
 struct isodepth_fit {
     struct iso_runs runs;
-    struct iso_study study;
+    struct iso_analysis analysis;
 };
 
 void isodepth_fit_defaults(struct isodepth_fit_options *options)
 {
-    struct iso_study_options paper = iso_study_defaults();
+    struct iso_analysis_options paper = iso_analysis_defaults();
     *options = (struct isodepth_fit_options){
         .law = paper.fit.law->name,
         .injection = iso_injection_name(paper.fit.injection),
@@ -62,10 +62,10 @@ void isodepth_fit_defaults(struct isodepth_fit_options *options)
     };
 }
 
-static enum iso_status translate(struct iso_study_options *out,
+static enum iso_status translate(struct iso_analysis_options *out,
                                  const struct isodepth_fit_options *options, struct iso_err *err)
 {
-    *out = iso_study_defaults();
+    *out = iso_analysis_defaults();
     out->fit.law = iso_law_find(options->law);
     if (!out->fit.law)
         return iso_fail(err, ISO_USAGE, "there is no law \"%s\"", options->law);
@@ -89,7 +89,7 @@ struct isodepth_fit *isodepth_fit_new(const char *csv, size_t len,
                                       size_t message_size)
 {
     struct iso_err err = {""};
-    struct iso_study_options o;
+    struct iso_analysis_options o;
     struct isodepth_fit *fit = ISO_NEW(struct isodepth_fit);
     iso_log_set_level(ISO_LOG_QUIET); /* a library shows no progress bars */
     enum iso_status st = translate(&o, options, &err);
@@ -98,7 +98,7 @@ struct isodepth_fit *isodepth_fit_new(const char *csv, size_t len,
     if (st == ISO_OK)
         st = iso_runs_finish(&fit->runs, &err);
     if (st == ISO_OK)
-        st = iso_study_run(&fit->study, &fit->runs, &o, &err);
+        st = iso_analysis_run(&fit->analysis, &fit->runs, &o, &err);
     if (st == ISO_OK)
         return fit;
     pass_on(message, message_size, &err);
@@ -108,9 +108,9 @@ struct isodepth_fit *isodepth_fit_new(const char *csv, size_t len,
 
 double isodepth_fit_value(const struct isodepth_fit *fit, const char *name)
 {
-    const struct iso_fit *f = &fit->study.fit;
+    const struct iso_fit *f = &fit->analysis.fit;
     double interval[2];
-    iso_study_phi_interval(interval, &fit->study);
+    iso_analysis_phi_interval(interval, &fit->analysis);
     const struct {
         const char *name;
         double value;
@@ -135,14 +135,14 @@ double isodepth_fit_predict(const struct isodepth_fit *fit, double n_once, doubl
                             double tokens)
 {
     const struct iso_run run = {.n_once = n_once, .n_rec = n_rec, .r = r, .tokens = tokens};
-    return iso_fit_loss(&fit->study.fit, &run);
+    return iso_fit_loss(&fit->analysis.fit, &run);
 }
 
 char *isodepth_fit_json(const struct isodepth_fit *fit)
 {
     struct iso_str text = {0};
     struct iso_json_out w = {&text, 2, 0, false};
-    iso_study_write_json(&w, NULL, &fit->study);
+    iso_analysis_write_json(&w, NULL, &fit->analysis);
     return text.text;
 }
 
@@ -150,7 +150,7 @@ void isodepth_fit_free(struct isodepth_fit *fit)
 {
     if (!fit)
         return;
-    iso_study_release(&fit->study);
+    iso_analysis_release(&fit->analysis);
     iso_runs_release(&fit->runs);
     free(fit);
 }

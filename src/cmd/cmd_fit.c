@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "cmd/fit_args.h"
-#include "fit/study.h"
+#include "fit/analysis.h"
 #include "plot/report.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static const struct iso_opt options[] = {
 
 /* What is printed and written: one study, or one for each r. */
 struct result {
-    struct iso_studies all;
+    struct iso_analyses all;
     bool by_r;
 };
 
@@ -44,12 +44,12 @@ static void write_json(struct iso_str *out, const struct result *result)
 {
     struct iso_json_out w = {out, 2, 0, false};
     if (!result->by_r) {
-        iso_study_write_json(&w, NULL, &result->all.study[0]);
+        iso_analysis_write_json(&w, NULL, &result->all.analysis[0]);
     } else {
         iso_json_begin(&w, NULL, '{');
         iso_json_begin(&w, "fits", '[');
         for (size_t i = 0; i < result->all.n; i++)
-            iso_study_write_json(&w, NULL, &result->all.study[i]);
+            iso_analysis_write_json(&w, NULL, &result->all.analysis[i]);
         iso_json_end(&w, ']');
         iso_json_end(&w, '}');
     }
@@ -58,12 +58,12 @@ static void write_json(struct iso_str *out, const struct result *result)
 
 /* A table of every study, one below the other. */
 static void build(struct iso_table *t, const struct result *result,
-                  const struct iso_study_table *row)
+                  const struct iso_analysis_table *row)
 {
-    row->build(t, &result->all.study[0]);
+    row->build(t, &result->all.analysis[0]);
     for (size_t i = 1; i < result->all.n; i++) {
         struct iso_table more;
-        row->build(&more, &result->all.study[i]);
+        row->build(&more, &result->all.analysis[i]);
         for (size_t k = more.n_col; k < more.n_cell; k++)
             iso_table_put(t, more.cell[k]);
         iso_table_release(&more);
@@ -72,7 +72,7 @@ static void build(struct iso_table *t, const struct result *result,
 
 static void write_latex(struct iso_str *out, const struct result *result)
 {
-    for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
+    for (const struct iso_analysis_table *row = iso_analysis_tables; row->name; row++) {
         struct iso_table t;
         build(&t, result, row);
         if (t.n_cell > t.n_col) {
@@ -87,10 +87,10 @@ static void write_latex(struct iso_str *out, const struct result *result)
 static void write_page(struct iso_str *out, const struct result *result, bool colour)
 {
     if (!result->by_r) {
-        iso_study_write_page(out, &result->all.study[0], colour);
+        iso_analysis_write_page(out, &result->all.analysis[0], colour);
         return;
     }
-    for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
+    for (const struct iso_analysis_table *row = iso_analysis_tables; row->name; row++) {
         struct iso_table t;
         build(&t, result, row);
         if (t.n_cell > t.n_col) {
@@ -119,12 +119,12 @@ static enum iso_status draw(const char *dir, const struct result *result, struct
 {
     enum iso_status st = ISO_OK;
     for (size_t i = 0; i < result->all.n && st == ISO_OK; i++) {
-        const struct iso_study *study = &result->all.study[i];
+        const struct iso_analysis *analysis = &result->all.analysis[i];
         struct iso_str to = {0};
         iso_str_puts(&to, dir);
         if (result->by_r)
-            iso_str_printf(&to, "/r%g", study->r);
-        st = iso_report_draw(study, to.text, err);
+            iso_str_printf(&to, "/r%g", analysis->r);
+        st = iso_report_draw(analysis, to.text, err);
         iso_str_release(&to);
     }
     return st;
@@ -144,7 +144,8 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
         iso_runs_write_csv(&text, runs);
         st = write_file(dir, "runs.csv", &text, err);
     }
-    for (const struct iso_study_table *row = iso_study_tables; st == ISO_OK && row->name; row++) {
+    for (const struct iso_analysis_table *row = iso_analysis_tables; st == ISO_OK && row->name;
+         row++) {
         struct iso_table t;
         char name[64];
         build(&t, result, row);
@@ -162,10 +163,10 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
     return st;
 }
 
-static enum iso_status study_options(struct iso_study_options *out, const struct fit_args *a,
-                                     struct iso_err *err)
+static enum iso_status analysis_options(struct iso_analysis_options *out, const struct fit_args *a,
+                                        struct iso_err *err)
 {
-    *out = iso_study_defaults();
+    *out = iso_analysis_defaults();
     enum iso_status st = iso_fit_args_options(&out->fit, &a->fit, err);
     if (st == ISO_OK)
         st = iso_fit_args_law(&out->fit.law, a->law, err);
@@ -186,23 +187,23 @@ static enum iso_status study_options(struct iso_study_options *out, const struct
 }
 
 static enum iso_status run_studies(struct result *result, const struct iso_runs *runs,
-                                   const struct iso_study_options *o, struct iso_err *err)
+                                   const struct iso_analysis_options *o, struct iso_err *err)
 {
     if (result->by_r)
-        return iso_studies_by_r(&result->all, runs, o, err);
-    result->all.study = ISO_NEW(struct iso_study);
+        return iso_analyses_by_r(&result->all, runs, o, err);
+    result->all.analysis = ISO_NEW(struct iso_analysis);
     result->all.table = ISO_NEW(struct iso_runs);
     result->all.n = 1;
-    return iso_study_run(&result->all.study[0], runs, o, err);
+    return iso_analysis_run(&result->all.analysis[0], runs, o, err);
 }
 
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct fit_args *a = args;
-    struct iso_study_options o;
+    struct iso_analysis_options o;
     struct iso_runs runs = {0};
     struct result result = {.by_r = *a->by};
-    enum iso_status st = study_options(&o, a, err);
+    enum iso_status st = analysis_options(&o, a, err);
     if (st == ISO_OK && *a->out)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)
@@ -224,7 +225,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         fputs(iso_str_text(&text), stdout);
         iso_str_release(&text);
     }
-    iso_studies_free(&result.all);
+    iso_analyses_free(&result.all);
     iso_runs_release(&runs);
     return st;
 }

@@ -33,10 +33,10 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-static enum iso_status study_options(struct iso_study_options *o, const struct report_args *a,
-                                     struct iso_err *err)
+static enum iso_status analysis_options(struct iso_analysis_options *o, const struct report_args *a,
+                                        struct iso_err *err)
 {
-    *o = iso_study_defaults();
+    *o = iso_analysis_defaults();
     enum iso_status st = iso_fit_args_options(&o->fit, &a->fit, err);
     o->resamples = (size_t)a->fit.resamples;
     return st == ISO_OK ? iso_fit_args_law(&o->fit.law, a->law, err) : st;
@@ -83,20 +83,20 @@ struct job {
     struct iso_runs base, *variant;
     size_t n_variant;
     const char **names; /* of the base and the variants */
-    struct iso_study study;
+    struct iso_analysis analysis;
     struct iso_compare compare;
     struct iso_evals evals; /* of the first table, where it is a study that has them */
     struct iso_runs rate_runs;
     struct iso_regret rates; /* of --rates */
-    bool has_study, has_compare, has_rates;
+    bool has_analysis, has_compare, has_rates;
 };
 
 static void release(struct job *job)
 {
     if (job->has_compare)
         iso_compare_release(&job->compare);
-    if (job->has_study)
-        iso_study_release(&job->study);
+    if (job->has_analysis)
+        iso_analysis_release(&job->analysis);
     iso_evals_release(&job->evals);
     iso_regret_release(&job->rates);
     iso_runs_release(&job->rate_runs);
@@ -147,11 +147,11 @@ static enum iso_status judge_rates(struct job *job, const struct iso_strings *ta
     return st == ISO_OK ? st : iso_fail_in(err, st, "--rates");
 }
 
-static enum iso_status compute(struct job *job, const struct iso_study_options *o,
+static enum iso_status compute(struct job *job, const struct iso_analysis_options *o,
                                struct iso_err *err)
 {
-    job->has_study = true;
-    enum iso_status st = iso_study_run(&job->study, &job->base, o, err);
+    job->has_analysis = true;
+    enum iso_status st = iso_analysis_run(&job->analysis, &job->base, o, err);
     if (st != ISO_OK || job->n_variant == 0)
         return st;
     struct iso_compare_options compare = {o->fit, o->resamples};
@@ -178,7 +178,7 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     if (job->has_rates)
         extra[n_extra++] =
             (struct iso_section){"rates", "Learning rates", iso_report_build_rates, &job->rates};
-    struct iso_report report = {.study = &job->study,
+    struct iso_report report = {.analysis = &job->analysis,
                                 .compare = job->has_compare ? &job->compare : NULL,
                                 .title = job->names[0],
                                 .command = iso_str_text(&command),
@@ -195,10 +195,10 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct report_args *a = args;
-    struct iso_study_options o;
+    struct iso_analysis_options o;
     if (!a->out)
         return iso_fail(err, ISO_USAGE, "say where to write the report: --out DIR");
-    enum iso_status st = study_options(&o, a, err);
+    enum iso_status st = analysis_options(&o, a, err);
     if (st != ISO_OK)
         return st;
     struct job job = {0};

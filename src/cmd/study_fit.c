@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
-#include "fit/study.h"
+#include "fit/analysis.h"
 #include "plot/evals.h"
 #include "plot/rates.h"
 #include "plot/report.h"
@@ -12,18 +12,18 @@
 #include <math.h>
 #include <stdio.h>
 
-static enum iso_status fit(struct iso_study *study, struct iso_runs *runs, const char *dir,
+static enum iso_status fit(struct iso_analysis *analysis, struct iso_runs *runs, const char *dir,
                            bool intervals, struct iso_err *err)
 {
-    struct iso_study_options o = iso_study_defaults();
+    struct iso_analysis_options o = iso_analysis_defaults();
     o.fit.threads = iso_cpu_count();
     if (!intervals)
         o.resamples = 0;
     enum iso_status st = iso_runs_read(runs, &dir, 1, ISO_RUNS_TRAINED, err);
-    return st == ISO_OK ? iso_study_run(study, runs, &o, err) : st;
+    return st == ISO_OK ? iso_analysis_run(analysis, runs, &o, err) : st;
 }
 
-static enum iso_status write_report(struct iso_str *out, const struct iso_study *study,
+static enum iso_status write_report(struct iso_str *out, const struct iso_analysis *analysis,
                                     const char *dir, const char *title, struct iso_err *err)
 {
     struct iso_str table = {0}, text = {0}, to = {0}, command = {0};
@@ -38,7 +38,7 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_study 
                                      .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
                                      .bytes = text.len};
     struct iso_section section = iso_evals_section(&evals);
-    struct iso_report report = {.study = study,
+    struct iso_report report = {.analysis = analysis,
                                 .title = title,
                                 .command = command.text,
                                 .input = &input,
@@ -57,37 +57,37 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_study 
     return st;
 }
 
-static void write_phi(struct iso_str *out, const struct iso_study *study)
+static void write_phi(struct iso_str *out, const struct iso_analysis *analysis)
 {
     double interval[2];
-    iso_study_phi_interval(interval, study);
-    if (!study->undetermined) {
-        iso_str_printf(out, "phi = %.3f", study->fit.phi);
+    iso_analysis_phi_interval(interval, analysis);
+    if (!analysis->undetermined) {
+        iso_str_printf(out, "phi = %.3f", analysis->fit.phi);
         if (isfinite(interval[0]))
             iso_str_printf(out, "   95 %% interval [%.3f, %.3f]", interval[0], interval[1]);
-        iso_str_printf(out, "   (%zu runs, R2 = %.4f)\n", study->fit.n_runs, study->fit.r2);
+        iso_str_printf(out, "   (%zu runs, R2 = %.4f)\n", analysis->fit.n_runs, analysis->fit.r2);
     }
-    iso_report_verdict(out, study);
+    iso_report_verdict(out, analysis);
     iso_str_putc(out, '\n');
 }
 
 enum iso_status iso_study_fit_report(struct iso_str *out, const char *study_dir, const char *title,
                                      struct iso_err *err)
 {
-    struct iso_study study = {0};
+    struct iso_analysis analysis = {0};
     struct iso_runs runs = {0};
     struct iso_err why;
-    enum iso_status st = fit(&study, &runs, study_dir, true, &why);
+    enum iso_status st = fit(&analysis, &runs, study_dir, true, &why);
     if (st == ISO_BAD_INPUT) {
         iso_str_printf(out, "no fit: %s\n", why.msg);
         st = ISO_OK;
     } else if (st == ISO_OK) {
-        write_phi(out, &study);
-        st = write_report(out, &study, study_dir, title, err);
+        write_phi(out, &analysis);
+        st = write_report(out, &analysis, study_dir, title, err);
     } else {
         *err = why;
     }
-    iso_study_release(&study);
+    iso_analysis_release(&analysis);
     iso_runs_release(&runs);
     return st;
 }
@@ -125,12 +125,12 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
 
 void iso_study_fit_so_far(const char *study_dir)
 {
-    struct iso_study study = {0};
+    struct iso_analysis analysis = {0};
     struct iso_runs runs = {0};
     struct iso_err why;
-    if (fit(&study, &runs, study_dir, false, &why) == ISO_OK && !study.undetermined)
+    if (fit(&analysis, &runs, study_dir, false, &why) == ISO_OK && !analysis.undetermined)
         printf("so far phi = %.3f from %zu runs, R2 = %.4f (isodepth fit %s gives an interval)\n",
-               study.fit.phi, study.fit.n_runs, study.fit.r2, study_dir);
-    iso_study_release(&study);
+               analysis.fit.phi, analysis.fit.n_runs, analysis.fit.r2, study_dir);
+    iso_analysis_release(&analysis);
     iso_runs_release(&runs);
 }

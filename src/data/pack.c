@@ -58,7 +58,7 @@ struct packing {
     size_t n_items, room_items;
     struct worker *workers;
     struct iso_tokens stream; /* the part of a token stream that does not fill a row yet */
-    struct iso_fit *fit[ISO_N_SPLIT];
+    struct iso_bestfit *fit[ISO_N_SPLIT];
     struct iso_deal *deal[ISO_N_SPLIT];
     struct iso_progress progress;
     double bytes_before; /* of the sources that are done */
@@ -189,8 +189,9 @@ static enum iso_status flush_batch(struct packing *p, struct iso_err *err)
     for (size_t i = 0; i < p->n_items && st == ISO_OK; i++) {
         const struct item *item = &p->items[i];
         p->result->split[item->split].bytes += (int64_t)item->text_bytes;
-        st = iso_fit_push(p->fit[item->split], p->workers[item->worker].tokens.at + item->token_at,
-                          item->n_tokens, err);
+        st = iso_bestfit_push(p->fit[item->split],
+                              p->workers[item->worker].tokens.at + item->token_at, item->n_tokens,
+                              err);
     }
     p->n_items = 0;
     iso_str_clear(&p->bytes);
@@ -326,7 +327,8 @@ static void start(struct packing *p)
             .memory = o->memory ? o->memory : SHUFFLE_BYTES,
             .shard_bytes = SHARD_BYTES,
         });
-        p->fit[i] = iso_fit_new((size_t)o->T + 1, ISO_FIT_BUFFER, o->rule, deal_row, p->deal[i]);
+        p->fit[i] =
+            iso_bestfit_new((size_t)o->T + 1, ISO_FIT_BUFFER, o->rule, deal_row, p->deal[i]);
     }
     p->workers = ISO_NEW_N(struct worker, (size_t)o->threads);
     for (int t = 0; t < o->threads && p->plan.tokenizer; t++)
@@ -339,8 +341,8 @@ static enum iso_status finish(struct packing *p, struct iso_err *err)
     enum iso_status st = ISO_OK;
     struct iso_pack_shards shards[ISO_N_SPLIT] = {{NULL, 0}};
     for (int i = 0; i < ISO_N_SPLIT && st == ISO_OK; i++) {
-        st = iso_fit_finish(p->fit[i], err);
-        p->result->split[i].counts = iso_fit_counts(p->fit[i]);
+        st = iso_bestfit_finish(p->fit[i], err);
+        p->result->split[i].counts = iso_bestfit_counts(p->fit[i]);
         if (st == ISO_OK)
             st = iso_deal_finish(p->deal[i], &shards[i].at, &shards[i].n, err);
     }
@@ -374,7 +376,7 @@ static enum iso_status write_packing(struct packing *p, struct iso_err *err)
 static void release(struct packing *p)
 {
     for (int i = 0; i < ISO_N_SPLIT; i++) {
-        iso_fit_free(p->fit[i]);
+        iso_bestfit_free(p->fit[i]);
         iso_deal_free(p->deal[i]);
     }
     for (int t = 0; p->workers && t < p->opts->threads; t++) {

@@ -3,8 +3,8 @@
 #define ISO_DATA_PACK_H
 
 #include "base/err.h"
+#include "data/bestfit.h"
 #include "data/loader.h"
-#include "data/pack_fit.h"
 #include "data/reader.h"
 
 #include <stdbool.h>

@@ -116,13 +116,13 @@ static enum iso_status make_groups(struct iso_design *x, const struct row *row, 
                                    struct iso_err *err)
 {
     const bool several = n > 0 && row[0].label != row[n - 1].label; /* they are sorted by it */
-    x->group = ISO_NEW_N(struct iso_group, n);
+    x->group = ISO_NEW_N(struct iso_row_group, n);
     for (size_t i = 0; i < n;) {
         size_t end = i;
         while (end < n && row[end].r == row[i].r && row[end].label == row[i].label)
             end++;
-        struct iso_group *g = &x->group[x->n_group++];
-        *g = (struct iso_group){.first = x->n, .n = padded(end - i), .r = row[i].r};
+        struct iso_row_group *g = &x->group[x->n_group++];
+        *g = (struct iso_row_group){.first = x->n, .n = padded(end - i), .r = row[i].r};
         x->n += g->n;
         enum iso_status st =
             param_for(x, &g->phi, x->law->phi, "phi", phi_box, &row[i], several, err);
@@ -208,13 +208,13 @@ void iso_design_resample(struct iso_design *out, const struct iso_design *from,
                          const unsigned *count)
 {
     *out = *from;
-    out->group = ISO_NEW_N(struct iso_group, from->n_group);
+    out->group = ISO_NEW_N(struct iso_row_group, from->n_group);
     out->n_group = 0;
     allocate(out); /* as large as the original, which is an upper bound */
     out->n = 0;
     for (size_t g = 0; g < from->n_group; g++) {
-        const struct iso_group *source = &from->group[g];
-        struct iso_group *target = &out->group[out->n_group];
+        const struct iso_row_group *source = &from->group[g];
+        struct iso_row_group *target = &out->group[out->n_group];
         *target = *source;
         target->first = out->n;
         for (size_t i = source->first; i < source->first + source->n; i++) {

@@ -78,8 +78,9 @@ static void diagnose(struct iso_fit *fit, const struct iso_design *x, const doub
 
 /* Adds what one row contributes to the gradient; the scratch holds the terms of the law at the
  * fit's parameters. */
-static void add_row_gradient(double *g, const struct iso_design *x, const struct iso_group *group,
-                             size_t i, const struct iso_fit *fit, const struct iso_scratch *s)
+static void add_row_gradient(double *g, const struct iso_design *x,
+                             const struct iso_row_group *group, size_t i, const struct iso_fit *fit,
+                             const struct iso_scratch *s)
 {
     const double e_term = exp(fit->param[ISO_P_E]), sum = s->t_n[i] + s->t_d[i] + e_term;
     const double offset = group->offset < x->n_param ? fit->param[group->offset] : 0;

@@ -195,7 +195,7 @@ ISO_TWICE(static, sum_rows, sum_rows_any, (double *out, const struct rows *r), (
 
 /* The sums of rows that share their parameters go to their places in gradient and Hessian. */
 static void scatter(const double *s, double *gradient, double *hessian, size_t n_param,
-                    const struct iso_group *g, enum iso_curvature curvature)
+                    const struct iso_row_group *g, enum iso_curvature curvature)
 {
     static const struct {
         unsigned char sum, i, j;
@@ -229,7 +229,7 @@ static void scatter(const double *s, double *gradient, double *hessian, size_t n
 void iso_log_sizes(const struct iso_design *x, const double *param, struct iso_scratch *s)
 {
     for (size_t g = 0; g < x->n_group; g++) {
-        const struct iso_group *group = &x->group[g];
+        const struct iso_row_group *group = &x->group[g];
         const size_t i = group->first;
         x->law->log_n_eff(s->ln_n + i, s->d1 + i, s->d2 + i, x->n_once + i, x->n_rec + i, group->n,
                           group->r, group->phi < x->n_param ? param[group->phi] : 0.0);
@@ -248,7 +248,7 @@ double iso_objective(const struct iso_design *x, const double *param, double *gr
     if (curvature != ISO_CURVE_NONE)
         memset(hessian, 0, x->n_param * x->n_param * sizeof *hessian);
     for (size_t g = 0; g < x->n_group;) {
-        const struct iso_group *group = &x->group[g];
+        const struct iso_row_group *group = &x->group[g];
         const size_t i = group->first;
         size_t n = 0; /* groups that share their parameters are summed in one go */
         for (;
@@ -287,7 +287,7 @@ void iso_residuals(double *out, const struct iso_design *x, const double *param,
 {
     iso_log_sizes(x, param, s);
     for (size_t g = 0; g < x->n_group; g++) {
-        const struct iso_group *group = &x->group[g];
+        const struct iso_row_group *group = &x->group[g];
         const double offset = group->offset < x->n_param ? param[group->offset] : 0.0;
         for (size_t i = group->first; i < group->first + group->n; i++) {
             const double sum = exp(param[ISO_P_A] - param[ISO_P_ALPHA] * s->ln_n[i]) +

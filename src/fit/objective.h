@@ -10,7 +10,7 @@
 
 /* Runs that share r and the same parameters; their rows stand together, padded to a multiple of
  * ISO_LANES with rows of weight 0. */
-struct iso_group {
+struct iso_row_group {
     size_t first, n;
     double r;
     size_t phi, offset; /* parameter numbers; n_param when the law has none here */
@@ -23,7 +23,7 @@ struct iso_design {
     char name[ISO_MAX_PARAM][24];
     double lower[ISO_MAX_PARAM], upper[ISO_MAX_PARAM];
     size_t n_group, n; /* rows with padding */
-    struct iso_group *group;
+    struct iso_row_group *group;
     double *n_once, *n_rec, *log_d, *log_l, *weight; /* [n] */
     size_t *run;                                     /* [n] row of the table, SIZE_MAX: padding */
     double *memory;

@@ -28,7 +28,7 @@
 enum { ISO_LOOP_OPTIONS = 2, ISO_LOOP_PARAMS = 4, ISO_LOOP_GAUGES = 2 };
 
 /* Optimiser groups; each has its own rate. */
-enum iso_group {
+enum iso_param_group {
     ISO_GROUP_MATRIX,
     ISO_GROUP_EMBED,
     ISO_GROUP_HEAD,
@@ -50,7 +50,7 @@ struct iso_loop_option {
 
 struct iso_loop_param {
     const char *name; /* in checkpoints */
-    enum iso_group group;
+    enum iso_param_group group;
     /* Sizes, outermost first; unused ones are 0.  A matrix is (out, in). */
     void (*shape)(size_t dims[3], const struct iso_loop_shape *s);
     void (*init)(float *w, const struct iso_loop_shape *s);

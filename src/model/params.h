@@ -27,7 +27,7 @@ struct iso_param {
     int n_dims;
     size_t n;      /* elements */
     size_t offset; /* in the block, in floats */
-    enum iso_group group;
+    enum iso_param_group group;
     enum iso_init init;
     double size;
     int loop_row; /* of the loop's parameter table, for ISO_INIT_LOOP */

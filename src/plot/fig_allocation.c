@@ -5,10 +5,10 @@
 
 enum { STEPS = 40 };
 
-static void build_panel(struct iso_panel *p, const struct iso_study *study,
+static void build_panel(struct iso_panel *p, const struct iso_analysis *analysis,
                         const struct iso_fig_keys *k, bool tokens)
 {
-    const struct iso_derived *d = &study->derived;
+    const struct iso_derived *d = &analysis->derived;
     iso_axis_set(&p->x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
                  ISO_TICK_POWER);
     p->title = tokens ? "Training tokens" : "Unique parameters";
@@ -22,7 +22,7 @@ static void build_panel(struct iso_panel *p, const struct iso_study *study,
             iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(k, r), 1.4);
         for (int j = 0; j <= STEPS; j++) {
             double c = iso_fig_budget_at(k, (double)j / STEPS);
-            struct iso_frontier_point at = iso_frontier_at(&study->fit, &d->curve[i], c);
+            struct iso_frontier_point at = iso_frontier_at(&analysis->fit, &d->curve[i], c);
             iso_series_add(p, line, c, tokens ? at.d_opt : at.n_opt);
         }
         const struct iso_frontier_exponent *e = NULL;
@@ -53,16 +53,16 @@ static void build_panel(struct iso_panel *p, const struct iso_study *study,
 
 static const char *build(struct iso_figure *f, const void *data)
 {
-    const struct iso_study *study = data;
-    if (study->derived.n_curves == 0)
+    const struct iso_analysis *analysis = data;
+    if (analysis->derived.n_curves == 0)
         return "The runs do not determine FLOPs per token as a function of size, so there is no "
                "frontier.";
     iso_figure_init(
         f, (struct iso_panel_grid){.rows = 1, .cols = 2, .panel_height = 270, .right = 92});
-    struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
-    build_panel(&f->panel[0], study, &k, false);
-    build_panel(&f->panel[1], study, &k, true);
-    iso_fig_legend_curves(f, &k, &study->derived);
+    struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
+    build_panel(&f->panel[0], analysis, &k, false);
+    build_panel(&f->panel[1], analysis, &k, true);
+    iso_fig_legend_curves(f, &k, &analysis->derived);
     return NULL;
 }
 

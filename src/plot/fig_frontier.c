@@ -20,12 +20,12 @@ static void add_curve(struct iso_panel *p, struct iso_series *line, const struct
     }
 }
 
-static void add_optima(struct iso_panel *p, const struct iso_study *study,
+static void add_optima(struct iso_panel *p, const struct iso_analysis *analysis,
                        const struct iso_fig_keys *k, double r, bool gap)
 {
     for (size_t i = 0; i < k->n_budget; i++) {
-        const struct iso_parabola *q = iso_fig_parabola(&study->derived, k->budget[i], r);
-        const struct iso_parabola *one = iso_fig_parabola(&study->derived, k->budget[i], 1);
+        const struct iso_parabola *q = iso_fig_parabola(&analysis->derived, k->budget[i], r);
+        const struct iso_parabola *one = iso_fig_parabola(&analysis->derived, k->budget[i], 1);
         if (!q || (gap && !one))
             continue;
         char budget[40];
@@ -39,35 +39,35 @@ static void add_optima(struct iso_panel *p, const struct iso_study *study,
     }
 }
 
-static void build_losses(struct iso_panel *p, const struct iso_study *study,
+static void build_losses(struct iso_panel *p, const struct iso_analysis *analysis,
                          const struct iso_fig_keys *k)
 {
-    const struct iso_derived *d = &study->derived;
+    const struct iso_derived *d = &analysis->derived;
     p->title = "Compute-optimal loss";
     iso_axis_set(&p->y, "Loss {/:Italic L}* (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
-    for (size_t i = 0; i < d->n_curves && study->has_restricted; i++)
+    for (size_t i = 0; i < d->n_curves && analysis->has_restricted; i++)
         add_curve(p, iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SHORT, 1.3), k,
-                  &study->phi_1, &d->curve[i], NULL);
+                  &analysis->phi_1, &d->curve[i], NULL);
     for (size_t i = 0; i < d->n_curves; i++)
         add_curve(p, iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(k, d->curve[i].r), 1.4),
-                  k, &study->fit, &d->curve[i], NULL);
+                  k, &analysis->fit, &d->curve[i], NULL);
     for (size_t i = 0; i < k->n_r; i++)
-        add_optima(p, study, k, k->r[i], false);
+        add_optima(p, analysis, k, k->r[i], false);
 }
 
-static void build_gaps(struct iso_panel *p, const struct iso_study *study,
+static void build_gaps(struct iso_panel *p, const struct iso_analysis *analysis,
                        const struct iso_fig_keys *k)
 {
-    const struct iso_derived *d = &study->derived;
+    const struct iso_derived *d = &analysis->derived;
     const struct iso_flops_curve *one = iso_fig_curve(d, 1);
     p->title = "Gap to {/:Italic r} = 1";
     iso_axis_set(&p->y, "{/:Italic L}*_{/:Italic r} − {/:Italic L}*_1 (nats per token)",
                  ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     for (size_t i = 0; i < d->n_curves && one; i++) {
         const struct iso_flops_curve *curve = &d->curve[i];
-        if (study->has_restricted && curve->r != 1)
+        if (analysis->has_restricted && curve->r != 1)
             add_curve(p, iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SHORT, 1.3), k,
-                      &study->phi_1, curve, one);
+                      &analysis->phi_1, curve, one);
     }
     for (size_t i = 0; i < d->n_curves && one; i++) {
         const struct iso_flops_curve *curve = &d->curve[i];
@@ -75,40 +75,40 @@ static void build_gaps(struct iso_panel *p, const struct iso_study *study,
             continue;
         struct iso_series *line =
             iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(k, curve->r), 1.4);
-        add_curve(p, line, k, &study->fit, curve, one);
+        add_curve(p, line, k, &analysis->fit, curve, one);
         iso_panel_end_label(p, line->point[line->n_point - 1].y, iso_inks[ISO_INK_TEXT],
                             iso_fig_arch_text(p->figure, curve->r));
-        add_optima(p, study, k, curve->r, true);
+        add_optima(p, analysis, k, curve->r, true);
     }
     iso_series_add(p, iso_panel_series(p, ISO_SERIES_RULE_Y, iso_inks[ISO_INK_MUTED]), 0, 0);
 }
 
 static const char *build(struct iso_figure *f, const void *data)
 {
-    const struct iso_study *study = data;
-    if (study->derived.n_curves == 0)
+    const struct iso_analysis *analysis = data;
+    if (analysis->derived.n_curves == 0)
         return "The runs do not determine FLOPs per token as a function of size, so there is no "
                "frontier.";
-    const bool gaps = study->derived.n_curves > 1 && iso_fig_curve(&study->derived, 1);
+    const bool gaps = analysis->derived.n_curves > 1 && iso_fig_curve(&analysis->derived, 1);
     const size_t cols = gaps ? 2 : 1;
     iso_figure_init(
         f, (struct iso_panel_grid){.rows = 1, .cols = cols, .panel_height = 270, .right = 44});
-    struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
+    struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
     for (size_t i = 0; i < cols; i++)
         iso_axis_set(&f->panel[i].x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
                      ISO_TICK_POWER);
-    build_losses(&f->panel[0], study, &k);
+    build_losses(&f->panel[0], analysis, &k);
     if (!gaps)
         f->caption = "Loss at the compute-optimal size against the budget. Marks are the optima of "
                      "the parabolas, which know nothing of the law; the curve is the fitted law.";
     if (gaps)
-        build_gaps(&f->panel[1], study, &k);
-    iso_fig_legend_curves(f, &k, &study->derived);
+        build_gaps(&f->panel[1], analysis, &k);
+    iso_fig_legend_curves(f, &k, &analysis->derived);
     struct iso_series like = {.kind = ISO_SERIES_LINE,
                               .ink = iso_inks[ISO_INK_ACCENT],
                               .dash = ISO_DASH_SHORT,
                               .width = 1.3};
-    if (study->has_restricted)
+    if (analysis->has_restricted)
         iso_figure_legend(f, &like, "{/:Italic φ} = 1, every {/:Italic r}");
     return NULL;
 }

@@ -70,10 +70,10 @@ void iso_fig_isoflops_panel(struct iso_panel *p, const struct iso_runs *runs,
 
 static const char *build(struct iso_figure *f, const void *data)
 {
-    const struct iso_study *study = data;
+    const struct iso_analysis *analysis = data;
     struct iso_arena scratch = {0};
     double *r;
-    size_t n_r = iso_runs_recurrences(&r, &scratch, study->runs);
+    size_t n_r = iso_runs_recurrences(&r, &scratch, analysis->runs);
     size_t cols = n_r > 1 ? 2 : 1, rows = (n_r + cols - 1) / cols;
     iso_arena_release(&scratch);
     iso_figure_init(f, (struct iso_panel_grid){.rows = rows,
@@ -81,14 +81,14 @@ static const char *build(struct iso_figure *f, const void *data)
                                                .share_x = ISO_SHARE_ALL,
                                                .share_y = ISO_SHARE_ALL,
                                                .panel_height = 210});
-    struct iso_fig_keys keys = iso_fig_keys_of(f, study->runs);
+    struct iso_fig_keys keys = iso_fig_keys_of(f, analysis->runs);
     for (size_t i = 0; i < keys.n_r; i++) {
         struct iso_panel *p = &f->panel[i];
         p->title = iso_fig_arch_text(f, keys.r[i]);
         iso_axis_set(&p->x, "Unique parameters {/:Italic N} (no embeddings)", ISO_SCALE_LOG,
                      ISO_TICK_COUNT);
         iso_axis_set(&p->y, "Validation loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
-        iso_fig_isoflops_panel(p, study->runs, &study->derived, &keys, keys.r[i]);
+        iso_fig_isoflops_panel(p, analysis->runs, &analysis->derived, &keys, keys.r[i]);
     }
     iso_fig_legend_budgets(f, &keys);
     struct iso_series star = {

@@ -15,9 +15,9 @@ static void add_interval(struct iso_panel *p, double low, double high, double to
     iso_series_add(p, band, high, 0)->y2 = top;
 }
 
-static void build_histogram(struct iso_panel *p, const struct iso_study *study)
+static void build_histogram(struct iso_panel *p, const struct iso_analysis *analysis)
 {
-    const struct iso_bootstrap *b = &study->intervals.bootstrap[0];
+    const struct iso_bootstrap *b = &analysis->intervals.bootstrap[0];
     double lo = b->phi[0], hi = b->phi[b->n_resamples - 1];
     size_t n = (size_t)fmin(30, fmax(8, round(1.6 * sqrt((double)b->n_resamples))));
     double step = fmax(hi - lo, 1e-6) / (double)n;
@@ -43,14 +43,14 @@ static void build_histogram(struct iso_panel *p, const struct iso_study *study)
                                lo + (double)(i + 1) * step, count[i], b->n_resamples);
     struct iso_series *rule = iso_panel_series(p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_ACCENT]);
     rule->width = 1.6;
-    iso_series_add(p, rule, study->fit.phi, 0);
+    iso_series_add(p, rule, analysis->fit.phi, 0);
     p->note = iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.3f\n95 %%: [%.3f, %.3f]",
-                               study->fit.phi, b->low, b->high);
+                               analysis->fit.phi, b->low, b->high);
 }
 
-static void build_profile(struct iso_panel *p, const struct iso_study *study)
+static void build_profile(struct iso_panel *p, const struct iso_analysis *analysis)
 {
-    const struct iso_profile *q = &study->intervals.profile;
+    const struct iso_profile *q = &analysis->intervals.profile;
     static const double critical = 3.841; /* chi-square, 1 degree of freedom, 95 % */
     const double highest = 3 * critical, top = 1.2 * highest; /* room for the note */
     p->title = "Profile";
@@ -70,7 +70,7 @@ static void build_profile(struct iso_panel *p, const struct iso_study *study)
     }
     struct iso_series *rule = iso_panel_series(p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_ACCENT]);
     rule->width = 1.6;
-    iso_series_add(p, rule, study->fit.phi, 0);
+    iso_series_add(p, rule, analysis->fit.phi, 0);
     struct iso_series *level = iso_panel_series(p, ISO_SERIES_RULE_Y, iso_inks[ISO_INK_MUTED]);
     level->dash = ISO_DASH_SHORT;
     iso_series_add(p, level, 0, critical);
@@ -80,13 +80,13 @@ static void build_profile(struct iso_panel *p, const struct iso_study *study)
 
 static const char *build_phi(struct iso_figure *f, const void *data)
 {
-    const struct iso_study *study = data;
-    if (!study->has_intervals || study->intervals.n_bootstraps == 0 ||
-        study->intervals.bootstrap[0].n_resamples < 2)
+    const struct iso_analysis *analysis = data;
+    if (!analysis->has_intervals || analysis->intervals.n_bootstraps == 0 ||
+        analysis->intervals.bootstrap[0].n_resamples < 2)
         return "No bootstrap was asked for, so there is no distribution of φ.";
     iso_figure_init(f, (struct iso_panel_grid){.rows = 1, .cols = 2, .panel_height = 250});
-    build_histogram(&f->panel[0], study);
-    build_profile(&f->panel[1], study);
+    build_histogram(&f->panel[0], analysis);
+    build_profile(&f->panel[1], analysis);
     return NULL;
 }
 
@@ -129,15 +129,15 @@ static void forest_row(struct forest *t, const char *name, double phi, double lo
     }
 }
 
-static void forest_intervals(struct forest *t, const struct iso_study *study)
+static void forest_intervals(struct forest *t, const struct iso_analysis *analysis)
 {
-    const struct iso_intervals *v = &study->intervals;
+    const struct iso_intervals *v = &analysis->intervals;
     struct iso_arena *arena = &t->p->figure->arena;
     for (size_t i = 0; i < v->n_bootstraps; i++)
         forest_row(
             t, iso_arena_printf(arena, "bootstrap over %ss", iso_block_name(v->bootstrap[i].block)),
-            study->fit.phi, v->bootstrap[i].low, v->bootstrap[i].high);
-    forest_row(t, "profile", study->fit.phi, v->profile.low, v->profile.high);
+            analysis->fit.phi, v->bootstrap[i].low, v->bootstrap[i].high);
+    forest_row(t, "profile", analysis->fit.phi, v->profile.low, v->profile.high);
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (size_t i = 0; i < v->jackknife.n; i++)
         if (!v->jackknife.row[i].problem) {
@@ -145,42 +145,43 @@ static void forest_intervals(struct forest *t, const struct iso_study *study)
             high = fmax(high, v->jackknife.row[i].phi);
         }
     if (low <= high)
-        forest_row(t, "range when one budget, r or cell is left out", study->fit.phi, low, high);
+        forest_row(t, "range when one budget, r or cell is left out", analysis->fit.phi, low, high);
 }
 
-static size_t forest_rows(const struct iso_study *study)
+static size_t forest_rows(const struct iso_analysis *analysis)
 {
-    return (study->has_intervals ? study->intervals.n_bootstraps + 2 : 0) +
-           (study->has_robust ? study->robust.n + study->robust.n_r : 0) + 2;
+    return (analysis->has_intervals ? analysis->intervals.n_bootstraps + 2 : 0) +
+           (analysis->has_robust ? analysis->robust.n + analysis->robust.n_r : 0) + 2;
 }
 
 static const char *build_forest(struct iso_figure *f, const void *data)
 {
-    const struct iso_study *study = data;
-    if (!isfinite(study->fit.phi))
+    const struct iso_analysis *analysis = data;
+    if (!isfinite(analysis->fit.phi))
         return "This law has no φ.";
-    if (!study->has_intervals && !study->has_robust)
+    if (!analysis->has_intervals && !analysis->has_robust)
         return "Neither intervals nor checks were asked for.";
-    size_t room = forest_rows(study);
+    size_t room = forest_rows(analysis);
     iso_figure_init(f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 1});
     struct forest t = {.p = f->panel,
                        .at = ISO_ARENA_NEW_N(&f->arena, double, room),
                        .name = ISO_ARENA_NEW_N(&f->arena, const char *, room)};
     struct iso_series *rule = iso_panel_series(t.p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_ACCENT]);
-    iso_series_add(t.p, rule, study->fit.phi, 0);
+    iso_series_add(t.p, rule, analysis->fit.phi, 0);
     t.range = iso_panel_series(t.p, ISO_SERIES_RANGES, iso_inks[ISO_INK_SECOND]);
     t.range->width = 2;
     t.point = iso_panel_marks(t.p, iso_inks[ISO_INK_TEXT], ISO_MARK_CIRCLE, 3.6);
-    if (study->has_intervals)
-        forest_intervals(&t, study);
-    for (size_t i = 0; study->has_robust && i < study->robust.n; i++) {
-        const struct iso_robust_row *row = &study->robust.row[i];
+    if (analysis->has_intervals)
+        forest_intervals(&t, analysis);
+    for (size_t i = 0; analysis->has_robust && i < analysis->robust.n; i++) {
+        const struct iso_robust_row *row = &analysis->robust.row[i];
         if (!row->problem)
             forest_row(&t, iso_arena_printf(&f->arena, "%s: %s", row->group, row->name), row->phi,
                        NAN, NAN);
     }
-    for (size_t i = 0; study->has_robust && study->robust.phi_of_r && i < study->robust.n_r; i++) {
-        const struct iso_phi_of_r *q = &study->robust.phi_of_r[i];
+    for (size_t i = 0;
+         analysis->has_robust && analysis->robust.phi_of_r && i < analysis->robust.n_r; i++) {
+        const struct iso_phi_of_r *q = &analysis->robust.phi_of_r[i];
         forest_row(&t, iso_arena_printf(&f->arena, "own exponent of r = %g", q->r), q->phi,
                    q->phi - 1.96 * q->std_error, q->phi + 1.96 * q->std_error);
     }

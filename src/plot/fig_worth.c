@@ -13,7 +13,7 @@ struct sizes {
 };
 
 /* An architecture at model width d; sizes grow with d^2 at fixed depth. */
-static struct sizes sizes_at(const struct iso_study *study, const struct iso_flops_curve *c,
+static struct sizes sizes_at(const struct iso_analysis *analysis, const struct iso_flops_curve *c,
                              double d)
 {
     double n = (d / c->width) * (d / c->width);
@@ -22,7 +22,7 @@ static struct sizes sizes_at(const struct iso_study *study, const struct iso_flo
                           .n_rec = c->rec * n,
                           .n_inject = c->inject * n,
                           .n_embed = c->embed * sqrt(n)};
-    return (struct sizes){iso_flops_curve_at(c, n), n, iso_fit_n_eff(&study->fit, &run)};
+    return (struct sizes){iso_flops_curve_at(c, n), n, iso_fit_n_eff(&analysis->fit, &run)};
 }
 
 static int by_value(const void *a, const void *b)
@@ -49,11 +49,11 @@ static void axis_of_r(struct iso_panel *p, const struct iso_fig_keys *k)
     p->x.n_given = k->n_r;
 }
 
-static void build_sizes(struct iso_panel *p, const struct iso_study *study,
+static void build_sizes(struct iso_panel *p, const struct iso_analysis *analysis,
                         const struct iso_fig_keys *k)
 {
-    double d = median_width(p->figure, study->runs);
-    const struct iso_flops_curve *one = iso_fig_curve(&study->derived, 1);
+    double d = median_width(p->figure, analysis->runs);
+    const struct iso_flops_curve *one = iso_fig_curve(&analysis->derived, 1);
     p->title = iso_arena_printf(&p->figure->arena,
                                 "At equal depth and width ({/:Italic d}_{model} = %g)", d);
     axis_of_r(p, k);
@@ -67,11 +67,11 @@ static void build_sizes(struct iso_panel *p, const struct iso_study *study,
         line[i] = iso_panel_line(p, iso_inks[inks[i]], iso_dash_of_arch((size_t)i), 1.6);
         mark[i] = iso_panel_marks(p, iso_inks[inks[i]], iso_mark_of_arch((size_t)i), 4.2);
     }
-    struct sizes base = sizes_at(study, one, d);
+    struct sizes base = sizes_at(analysis, one, d);
     double last[3] = {0};
-    for (size_t i = 0; i < study->derived.n_curves; i++) {
-        const struct iso_flops_curve *c = &study->derived.curve[i];
-        struct sizes s = sizes_at(study, c, d);
+    for (size_t i = 0; i < analysis->derived.n_curves; i++) {
+        const struct iso_flops_curve *c = &analysis->derived.curve[i];
+        struct sizes s = sizes_at(analysis, c, d);
         const double at[3] = {s.flops, s.effective, s.unique};
         const double of[3] = {base.flops, base.effective, base.unique};
         for (int j = 0; j < 3; j++) {
@@ -86,11 +86,11 @@ static void build_sizes(struct iso_panel *p, const struct iso_study *study,
         iso_panel_end_label(p, last[j], iso_inks[inks[j]], names[j]);
 }
 
-static void build_blocks(struct iso_panel *p, const struct iso_study *study,
+static void build_blocks(struct iso_panel *p, const struct iso_analysis *analysis,
                          const struct iso_fig_keys *k)
 {
-    double top = k->r[k->n_r - 1], top_phi = iso_fit_phi(&study->fit, top), interval[2];
-    iso_study_phi_interval(interval, study);
+    double top = k->r[k->n_r - 1], top_phi = iso_fit_phi(&analysis->fit, top), interval[2];
+    iso_analysis_phi_interval(interval, analysis);
     p->title = "Unique blocks that a looped block is worth";
     axis_of_r(p, k);
     iso_axis_set(&p->y, "Equivalent blocks {/:Italic r}^{φ}", ISO_SCALE_LOG, ISO_TICK_GIVEN);
@@ -107,16 +107,17 @@ static void build_blocks(struct iso_panel *p, const struct iso_study *study,
                             i ? "{/:Italic φ} = 1" : "{/:Italic φ} = 0");
     }
     struct iso_series *line = iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SOLID, 1.8);
-    const bool one_curve = study->fit.law->phi != ISO_PER_LOOPED; /* else each r has its own phi */
+    const bool one_curve =
+        analysis->fit.law->phi != ISO_PER_LOOPED; /* else each r has its own phi */
     for (int i = 0; one_curve && i <= 32; i++) {
         double r = pow(top, i / 32.0);
-        iso_series_add(p, line, r, pow(r, study->fit.phi));
+        iso_series_add(p, line, r, pow(r, analysis->fit.phi));
         if (isfinite(interval[0]))
             iso_series_add(p, band, r, pow(r, interval[0]))->y2 = pow(r, interval[1]);
     }
     struct iso_series *mark = iso_panel_marks(p, iso_inks[ISO_INK_ACCENT], ISO_MARK_CIRCLE, 4.2);
     for (size_t i = 0; i < k->n_r; i++) {
-        const double r = k->r[i], blocks = pow(r, iso_fit_phi(&study->fit, r));
+        const double r = k->r[i], blocks = pow(r, iso_fit_phi(&analysis->fit, r));
         iso_series_add_tip(p, mark, r, blocks,
                            "a block looped %g times\nis worth %.2f unique blocks\n(%.0f %% of %g)",
                            r, blocks, 100 * blocks / r, r);
@@ -136,20 +137,20 @@ static bool has_sizes(const struct iso_derived *d)
 
 static const char *build(struct iso_figure *f, const void *data)
 {
-    const struct iso_study *study = data;
-    const bool sizes = has_sizes(&study->derived);
-    if (!isfinite(study->fit.phi))
+    const struct iso_analysis *analysis = data;
+    const bool sizes = has_sizes(&analysis->derived);
+    if (!isfinite(analysis->fit.phi))
         return "This law has no φ.";
     iso_figure_init(f, (struct iso_panel_grid){
                            .rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
-    struct iso_fig_keys k = iso_fig_keys_of(f, study->runs);
+    struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
     if (!sizes)
         f->caption = "Unique blocks that one block looped <i>r</i> times is worth, with the "
                      "95&nbsp;% interval of φ, between nothing (φ&nbsp;=&nbsp;0) and as much as "
                      "<i>r</i> blocks (φ&nbsp;=&nbsp;1).";
     if (sizes)
-        build_sizes(&f->panel[0], study, &k);
-    build_blocks(&f->panel[sizes ? 1 : 0], study, &k);
+        build_sizes(&f->panel[0], analysis, &k);
+    build_blocks(&f->panel[sizes ? 1 : 0], analysis, &k);
     return NULL;
 }
 

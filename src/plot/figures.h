@@ -5,8 +5,8 @@
 #ifndef ISO_PLOT_FIGURES_H
 #define ISO_PLOT_FIGURES_H
 
+#include "fit/analysis.h"
 #include "fit/compare.h"
-#include "fit/study.h"
 #include "plot/figure.h"
 
 struct iso_figure_row {
@@ -16,14 +16,14 @@ struct iso_figure_row {
     const char *(*build)(struct iso_figure *f, const void *data);
 };
 
-/* Data: struct iso_study. */
+/* Data: struct iso_analysis. */
 extern const struct iso_figure_row iso_fig_worth, iso_fig_frontier, iso_fig_isoflops,
     iso_fig_allocation, iso_fig_quality, iso_fig_residuals, iso_fig_phi, iso_fig_forest;
 /* Data: struct iso_compare_view. */
 extern const struct iso_figure_row iso_fig_compare_isoflops, iso_fig_compare_delta;
 
 struct iso_compare_view {
-    const struct iso_study *base;
+    const struct iso_analysis *base;
     const struct iso_compare *compare;
 };
 

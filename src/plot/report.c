@@ -13,7 +13,7 @@
 
 /* --- tables of the fit ------------------------------------------------------------------------ */
 
-/* Which section shows which table of iso_study_tables. */
+/* Which section shows which table of iso_analysis_tables. */
 static const struct {
     const char *table, *section;
 } places[] = {
@@ -35,11 +35,12 @@ static enum iso_status put_tables(struct iso_page *page, const struct iso_report
                                   const char *section, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
-    for (const struct iso_study_table *row = iso_study_tables; row->name && st == ISO_OK; row++) {
+    for (const struct iso_analysis_table *row = iso_analysis_tables; row->name && st == ISO_OK;
+         row++) {
         if (!iso_str_eq(section_of_table(row->name), section))
             continue;
         struct iso_table t = {0};
-        row->build(&t, report->study);
+        row->build(&t, report->analysis);
         st = iso_page_table(page, row->name, row->title, &t, err);
         iso_table_release(&t);
     }
@@ -53,7 +54,7 @@ static enum iso_status put_figures(struct iso_page *page, const struct iso_repor
 {
     enum iso_status st = ISO_OK;
     for (; *rows && st == ISO_OK; rows++)
-        st = iso_page_figure(page, *rows, report->study, err);
+        st = iso_page_figure(page, *rows, report->analysis, err);
     return st;
 }
 
@@ -67,8 +68,8 @@ static const char *file_name(const char *path)
 static enum iso_status build_runs(struct iso_page *page, const struct iso_report *report,
                                   struct iso_err *err)
 {
-    const struct iso_runs *runs = report->study->runs;
-    const struct iso_derived *d = &report->study->derived;
+    const struct iso_runs *runs = report->analysis->runs;
+    const struct iso_derived *d = &report->analysis->derived;
     struct iso_table t;
     iso_table_init(&t, "budget|r|d_model|N|tokens|loss|predicted|residual|source");
     for (size_t i = 0; i < runs->n; i++) {
@@ -106,7 +107,7 @@ static enum iso_status build_provenance(struct iso_page *page, const struct iso_
                                         struct iso_err *err)
 {
     (void)err;
-    const struct iso_fit_options *o = &report->study->options.fit;
+    const struct iso_fit_options *o = &report->analysis->options.fit;
     iso_page_html(page, "<dl><dt>Command</dt><dd><code>");
     iso_page_text(page, report->command);
     iso_page_html(page, "</code></dd>\n<dt>Program</dt><dd>isodepth %s</dd>\n", ISODEPTH_VERSION);
@@ -128,7 +129,7 @@ static enum iso_status build_provenance(struct iso_page *page, const struct iso_
 
 static bool has_tables(const char *section)
 {
-    for (const struct iso_study_table *row = iso_study_tables; row->name; row++)
+    for (const struct iso_analysis_table *row = iso_analysis_tables; row->name; row++)
         if (iso_str_eq(section_of_table(row->name), section))
             return true;
     return false;
@@ -197,7 +198,7 @@ static enum iso_status write_data(const struct iso_report *report, const char *d
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
-    iso_study_write_json(&w, NULL, report->study);
+    iso_analysis_write_json(&w, NULL, report->analysis);
     iso_str_putc(&s, '\n');
     enum iso_status st = write_in(dir, "fit.json", &s, err);
     iso_str_clear(&s);
@@ -207,16 +208,17 @@ static enum iso_status write_data(const struct iso_report *report, const char *d
         iso_str_clear(&s);
     }
     if (st == ISO_OK) {
-        iso_runs_write_csv(&s, report->study->runs);
+        iso_runs_write_csv(&s, report->analysis->runs);
         st = write_in(dir, "runs.csv", &s, err);
     }
     iso_str_release(&s);
     return st;
 }
 
-enum iso_status iso_report_draw(const struct iso_study *study, const char *dir, struct iso_err *err)
+enum iso_status iso_report_draw(const struct iso_analysis *analysis, const char *dir,
+                                struct iso_err *err)
 {
-    struct iso_report report = {.study = study};
+    struct iso_report report = {.analysis = analysis};
     struct iso_page page = {.dir = dir}; /* its text is not needed */
     enum iso_status st = iso_page_directories(dir, err);
     for (size_t i = 0; i < N_ROWS && st == ISO_OK; i++)
@@ -238,7 +240,8 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
                 sections[n++] = report->extra[k];
         if (rows[i].build == iso_report_build_compare && !report->compare)
             continue;
-        if (rows[i].needs_phi && (!isfinite(report->study->fit.phi) || report->study->undetermined))
+        if (rows[i].needs_phi &&
+            (!isfinite(report->analysis->fit.phi) || report->analysis->undetermined))
             continue;
         if (!rows[i].build && !rows[i].figures && !has_tables(rows[i].id))
             continue;

@@ -16,7 +16,7 @@ struct iso_report_input {
 };
 
 struct iso_report {
-    const struct iso_study *study;
+    const struct iso_analysis *analysis;
     const struct iso_compare *compare; /* NULL without variants */
     const char *title;                 /* "paper_baseline.csv" */
     const char *command;               /* as typed */
@@ -32,12 +32,12 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
 
 /* Only the figures of a study, as SVG and PDF in DIR/figures; those that its runs do not allow
  * are left out, and without gnuplot there is a warning and none. */
-enum iso_status iso_report_draw(const struct iso_study *study, const char *dir,
+enum iso_status iso_report_draw(const struct iso_analysis *analysis, const char *dir,
                                 struct iso_err *err);
 
 /* Parts of it (report_text.c): the headline as HTML, the verdict as plain text. */
 void iso_report_headline(struct iso_str *out, const struct iso_report *report);
-void iso_report_verdict(struct iso_str *out, const struct iso_study *study);
+void iso_report_verdict(struct iso_str *out, const struct iso_analysis *analysis);
 void iso_report_method(struct iso_str *out, const struct iso_report *report);
 /* Recipes compared (report_compare.c). */
 enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso_report *report,

@@ -24,7 +24,7 @@ static enum iso_status put_table(struct iso_page *page, size_t i, const struct i
 enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso_report *report,
                                          struct iso_err *err)
 {
-    struct iso_compare_view view = {report->study, report->compare};
+    struct iso_compare_view view = {report->analysis, report->compare};
     enum iso_status st = iso_page_figure(page, &iso_fig_compare_delta, &view, err);
     if (st == ISO_OK)
         st = put_table(page, 0, report->compare, err);

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-static bool has_phi(const struct iso_study *study)
+static bool has_phi(const struct iso_analysis *analysis)
 {
-    return isfinite(study->fit.phi);
+    return isfinite(analysis->fit.phi);
 }
 
 /* The recurrence that the verdict speaks of: 4 as in the paper, else the largest. */
@@ -35,59 +35,60 @@ static const char *const about_ends[] = {
     [ISO_PHI_ABOVE_1] = "The interval lies above φ = 1: a loop is worth more than unique blocks.",
 };
 
-void iso_report_verdict(struct iso_str *out, const struct iso_study *study)
+void iso_report_verdict(struct iso_str *out, const struct iso_analysis *analysis)
 {
-    if (!has_phi(study)) {
+    if (!has_phi(analysis)) {
         iso_str_printf(out, "The law %s was fitted to %zu runs with R² = %.4f; it has no φ.",
-                       study->fit.law->name, study->fit.n_runs, study->fit.r2);
+                       analysis->fit.law->name, analysis->fit.n_runs, analysis->fit.r2);
         return;
     }
-    if (study->undetermined) {
+    if (analysis->undetermined) {
         iso_str_printf(out,
                        "These runs do not determine φ: %s. The fit ended at %.3f, which means "
                        "nothing.",
-                       study->undetermined, study->fit.phi);
+                       analysis->undetermined, analysis->fit.phi);
         return;
     }
-    double r = example_r(study->runs), phi = iso_fit_phi(&study->fit, r), interval[2];
+    double r = example_r(analysis->runs), phi = iso_fit_phi(&analysis->fit, r), interval[2];
     if (r > 1)
         iso_str_printf(out,
                        "A block looped %g times is worth %.2f unique blocks, %.0f %% of full "
                        "equivalence. ",
                        r, pow(r, phi), 100 * pow(r, phi - 1));
-    if (study->fit.law->phi == ISO_PER_LOOPED)
+    if (analysis->fit.law->phi == ISO_PER_LOOPED)
         iso_str_puts(out, "Each r has its own φ; what follows is about that of the smallest. ");
-    iso_study_phi_interval(interval, study);
+    iso_analysis_phi_interval(interval, analysis);
     if (!isfinite(interval[0]))
         iso_str_puts(out, "No interval was computed, so this number has no error bar.");
     else
         iso_str_puts(out, about_ends[iso_phi_place(interval)]);
-    const struct iso_intervals *v = &study->intervals;
-    if (study->has_intervals && v->widest &&
+    const struct iso_intervals *v = &analysis->intervals;
+    if (analysis->has_intervals && v->widest &&
         v->widest_high - v->widest_low > 1.001 * (interval[1] - interval[0]))
         iso_str_printf(out, " The widest interval, %s, is [%.3f, %.3f].", v->widest, v->widest_low,
                        v->widest_high);
-    if (study->warning)
-        iso_str_printf(out, " Warning: %s.", study->warning);
+    if (analysis->warning)
+        iso_str_printf(out, " Warning: %s.", analysis->warning);
 }
 
-static void put_phi(struct iso_str *out, const struct iso_study *study)
+static void put_phi(struct iso_str *out, const struct iso_analysis *analysis)
 {
     double interval[2];
-    if (!has_phi(study)) {
+    if (!has_phi(analysis)) {
         iso_str_printf(out,
                        "<p class=\"phi\">α = %.3f, β = %.3f <small>E = %.3f nats, law %s"
                        "</small></p>\n",
-                       study->fit.alpha, study->fit.beta, study->fit.E, study->fit.law->name);
+                       analysis->fit.alpha, analysis->fit.beta, analysis->fit.E,
+                       analysis->fit.law->name);
         return;
     }
-    if (study->undetermined) {
+    if (analysis->undetermined) {
         iso_str_puts(out, "<p class=\"phi\">φ is not determined</p>\n");
         return;
     }
-    iso_study_phi_interval(interval, study);
-    iso_str_printf(out, "<p class=\"phi\">φ = %.3f <small>", study->fit.phi);
-    if (study->fit.law->phi == ISO_PER_LOOPED)
+    iso_analysis_phi_interval(interval, analysis);
+    iso_str_printf(out, "<p class=\"phi\">φ = %.3f <small>", analysis->fit.phi);
+    if (analysis->fit.law->phi == ISO_PER_LOOPED)
         iso_str_puts(out, "for the smallest <i>r</i>; ");
     if (isfinite(interval[0]))
         iso_str_printf(out, "95 %% interval [%.3f, %.3f], bootstrap over (budget, <i>r</i>) cells",
@@ -99,13 +100,14 @@ static void put_phi(struct iso_str *out, const struct iso_study *study)
 
 void iso_report_headline(struct iso_str *out, const struct iso_report *report)
 {
-    const struct iso_study *study = report->study;
+    const struct iso_analysis *analysis = report->analysis;
     iso_str_puts(out, "<h1>");
     iso_html_put(out, report->title);
-    iso_str_printf(out, " · %zu runs · %s law</h1>\n", study->fit.n_runs, study->fit.law->name);
-    put_phi(out, study);
+    iso_str_printf(out, " · %zu runs · %s law</h1>\n", analysis->fit.n_runs,
+                   analysis->fit.law->name);
+    put_phi(out, analysis);
     struct iso_str verdict = {0};
-    iso_report_verdict(&verdict, study);
+    iso_report_verdict(&verdict, analysis);
     iso_str_puts(out, "<p class=\"verdict\">");
     iso_html_put(out, iso_str_text(&verdict));
     iso_str_puts(out, "</p>\n");
@@ -125,8 +127,8 @@ static const char *const injection_words[] = {
 
 void iso_report_method(struct iso_str *out, const struct iso_report *report)
 {
-    const struct iso_study *study = report->study;
-    const struct iso_fit *fit = &study->fit;
+    const struct iso_analysis *analysis = report->analysis;
+    const struct iso_fit *fit = &analysis->fit;
     iso_str_puts(out, "<p>The law is <code>");
     iso_html_put(out, fit->law->formula);
     iso_str_printf(out,
@@ -137,14 +139,14 @@ void iso_report_method(struct iso_str *out, const struct iso_report *report)
                    "minimum reported. The parameters of the injection layer are counted %s.</p>\n",
                    fit->n_runs, fit->delta, fit->starts, fit->starts_best,
                    injection_words[fit->injection]);
-    if (study->has_intervals && study->intervals.n_bootstraps)
+    if (analysis->has_intervals && analysis->intervals.n_bootstraps)
         iso_str_printf(
             out,
             "<p>The interval of φ resamples (budget, <i>r</i>) cells with replacement "
             "and refits, %zu times, each refit with its own starts; its ends are the "
             "2.5&nbsp;%% and 97.5&nbsp;%% points. Runs within a cell share their errors, "
             "so resampling single runs would give an interval that is too narrow.</p>\n",
-            study->intervals.bootstrap[0].n_resamples);
+            analysis->intervals.bootstrap[0].n_resamples);
     iso_str_puts(
         out,
         "<p>The empirical optimum of a cell is the minimum of a parabola in log&nbsp;<i>N</i> "

@@ -157,18 +157,18 @@ static void naive_pack(struct rows *out, const struct corpus *c, size_t buffer, 
 static struct iso_pack_counts fit_corpus(struct rows *out, const struct corpus *c, size_t buffer,
                                          enum iso_long rule)
 {
-    struct iso_fit *f = iso_fit_new(out->row_len, buffer, rule, keep_row, out);
+    struct iso_bestfit *f = iso_bestfit_new(out->row_len, buffer, rule, keep_row, out);
     uint32_t *tokens = ISO_NEW_N(uint32_t, c->tokens + 1);
     for (size_t i = 0; i < c->tokens; i++)
         tokens[i] = (uint32_t)i;
     size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
-        assert_int_equal(iso_fit_push(f, tokens + at, c->length[i], NULL), ISO_OK);
+        assert_int_equal(iso_bestfit_push(f, tokens + at, c->length[i], NULL), ISO_OK);
         at += c->length[i];
     }
-    assert_int_equal(iso_fit_finish(f, NULL), ISO_OK);
-    struct iso_pack_counts counts = iso_fit_counts(f);
-    iso_fit_free(f);
+    assert_int_equal(iso_bestfit_finish(f, NULL), ISO_OK);
+    struct iso_pack_counts counts = iso_bestfit_counts(f);
+    iso_bestfit_free(f);
     free(tokens);
     return counts;
 }

@@ -330,17 +330,17 @@ static void test_verdict(void **state)
     const struct iso_runs none = {0};
     struct iso_equivalent plain = {.r = 1};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct iso_study study = {.runs = &none, .has_intervals = true, .r = NAN};
+        struct iso_analysis analysis = {.runs = &none, .has_intervals = true, .r = NAN};
         struct iso_str report = {0}, page = {0};
-        study.options = iso_study_defaults();
-        study.fit.law = &iso_law_joint;
-        study.fit.phi = 0.5 * (cases[i].low + cases[i].high);
-        study.derived.n_equivalents = 1;
-        study.derived.equivalent = &plain;
-        study.intervals.bootstrap[0].low = cases[i].low;
-        study.intervals.bootstrap[0].high = cases[i].high;
-        iso_report_verdict(&report, &study);
-        iso_study_write_page(&page, &study, false);
+        analysis.options = iso_analysis_defaults();
+        analysis.fit.law = &iso_law_joint;
+        analysis.fit.phi = 0.5 * (cases[i].low + cases[i].high);
+        analysis.derived.n_equivalents = 1;
+        analysis.derived.equivalent = &plain;
+        analysis.intervals.bootstrap[0].low = cases[i].low;
+        analysis.intervals.bootstrap[0].high = cases[i].high;
+        iso_report_verdict(&report, &analysis);
+        iso_analysis_write_page(&page, &analysis, false);
         assert_non_null(strstr(report.text, cases[i].report));
         assert_non_null(strstr(page.text, cases[i].page));
         iso_str_release(&report);

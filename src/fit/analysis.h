@@ -1,6 +1,6 @@
 /* The whole protocol on one table: what `isodepth fit` prints and `isodepth report` draws. */
-#ifndef ISO_FIT_STUDY_H
-#define ISO_FIT_STUDY_H
+#ifndef ISO_FIT_ANALYSIS_H
+#define ISO_FIT_ANALYSIS_H
 
 #include "fit/derived.h"
 #include "fit/fit.h"
@@ -10,16 +10,16 @@
 #include "base/json.h"
 #include "base/table.h"
 
-struct iso_study_options {
+struct iso_analysis_options {
     struct iso_fit_options fit;
     size_t resamples; /* 200; with 0 only the point fit and what follows from it */
 };
-struct iso_study_options iso_study_defaults(void);
+struct iso_analysis_options iso_analysis_defaults(void);
 
-struct iso_study {
+struct iso_analysis {
     struct iso_arena arena; /* owns what the results point to */
     const struct iso_runs *runs;
-    struct iso_study_options options;
+    struct iso_analysis_options options;
     struct iso_fit fit;
     const char
         *undetermined;   /* why these runs cannot tell phi, which then has no interval; or NULL */
@@ -34,24 +34,24 @@ struct iso_study {
     double seconds; /* that it took */
 };
 
-/* `runs` must outlive the study.  Release it also after a failure. */
-enum iso_status iso_study_run(struct iso_study *study, const struct iso_runs *runs,
-                              const struct iso_study_options *options, struct iso_err *err);
-void iso_study_release(struct iso_study *study);
+/* `runs` must outlive the analysis.  Release it also after a failure. */
+enum iso_status iso_analysis_run(struct iso_analysis *analysis, const struct iso_runs *runs,
+                                 const struct iso_analysis_options *options, struct iso_err *err);
+void iso_analysis_release(struct iso_analysis *analysis);
 
-/* One study for each r (`--by r`): table[i] holds the runs of study[i], and the gaps of the
- * frontiers to that of r = 1 are filled in.  Release with iso_studies_free. */
-struct iso_studies {
+/* one analysis for each r (`--by r`): table[i] holds the runs of analysis[i], and the gaps of the
+ * frontiers to that of r = 1 are filled in.  Release with iso_analyses_free. */
+struct iso_analyses {
     size_t n;
-    struct iso_study *study;
+    struct iso_analysis *analysis;
     struct iso_runs *table;
 };
-enum iso_status iso_studies_by_r(struct iso_studies *out, const struct iso_runs *runs,
-                                 const struct iso_study_options *options, struct iso_err *err);
-void iso_studies_free(struct iso_studies *studies);
+enum iso_status iso_analyses_by_r(struct iso_analyses *out, const struct iso_runs *runs,
+                                  const struct iso_analysis_options *options, struct iso_err *err);
+void iso_analyses_free(struct iso_analyses *analyses);
 
 /* The chosen interval of phi: bootstrap over cells (NaN, NaN when there is none). */
-void iso_study_phi_interval(double out[2], const struct iso_study *study);
+void iso_analysis_phi_interval(double out[2], const struct iso_analysis *analysis);
 
 /* Where an interval of phi lies against 0 (a loop adds nothing) and 1 (it is as good as unique
  * blocks); a place is named by what the interval shows. */
@@ -66,9 +66,10 @@ enum iso_phi_place {
 enum iso_phi_place iso_phi_place(const double interval[2]);
 
 /* The readable page, in colour or plain. */
-void iso_study_write_page(struct iso_str *out, const struct iso_study *study, bool colour);
+void iso_analysis_write_page(struct iso_str *out, const struct iso_analysis *analysis, bool colour);
 /* An object with the keys of the documentation (docs/fitting.md). */
-void iso_study_write_json(struct iso_json_out *w, const char *key, const struct iso_study *study);
+void iso_analysis_write_json(struct iso_json_out *w, const char *key,
+                             const struct iso_analysis *analysis);
 
 /* A point fit alone: law, parameters, R2, Huber sum, residuals. */
 void iso_fit_write_json(struct iso_json_out *w, const char *key, const struct iso_fit *fit);
@@ -76,11 +77,11 @@ void iso_fit_write_json(struct iso_json_out *w, const char *key, const struct is
 /* The tables of the page, the LaTeX files and the report: row i of a list that ends with a NULL
  * name.  build() leaves the table empty (n_cell == n_col) when there is nothing to show; the
  * caller releases it. */
-struct iso_study_table {
+struct iso_analysis_table {
     const char *name, *title;
-    void (*build)(struct iso_table *t, const struct iso_study *study);
+    void (*build)(struct iso_table *t, const struct iso_analysis *analysis);
     bool long_one; /* a row for each cell: not on the terminal's page */
 };
-extern const struct iso_study_table iso_study_tables[];
+extern const struct iso_analysis_table iso_analysis_tables[];
 
 #endif

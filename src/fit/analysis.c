@@ -1,5 +1,5 @@
-/* The whole protocol: see study.h. */
-#include "fit/study.h"
+/* The whole protocol: see analysis.h. */
+#include "fit/analysis.h"
 
 #include "base/file.h"
 #include "fit/regret.h"
@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct iso_study_options iso_study_defaults(void)
+struct iso_analysis_options iso_analysis_defaults(void)
 {
-    return (struct iso_study_options){.fit = iso_fit_defaults(), .resamples = 200};
+    return (struct iso_analysis_options){.fit = iso_fit_defaults(), .resamples = 200};
 }
 
-static enum iso_status run_parts(struct iso_study *s, struct iso_err *err)
+static enum iso_status run_parts(struct iso_analysis *s, struct iso_err *err)
 {
     const struct iso_fit_options *o = &s->options.fit;
     enum iso_status st = iso_fit_run(&s->fit, s->runs, o, err);
@@ -47,28 +47,28 @@ static enum iso_status run_parts(struct iso_study *s, struct iso_err *err)
     return st;
 }
 
-enum iso_status iso_study_run(struct iso_study *study, const struct iso_runs *runs,
-                              const struct iso_study_options *options, struct iso_err *err)
+enum iso_status iso_analysis_run(struct iso_analysis *analysis, const struct iso_runs *runs,
+                                 const struct iso_analysis_options *options, struct iso_err *err)
 {
     const double start = iso_time_now();
-    *study = (struct iso_study){.runs = runs, .options = *options, .r = NAN};
+    *analysis = (struct iso_analysis){.runs = runs, .options = *options, .r = NAN};
     enum iso_status st = iso_runs_check_rates(runs, err);
     if (st == ISO_OK)
-        st = run_parts(study, err);
-    study->seconds = iso_time_now() - start;
+        st = run_parts(analysis, err);
+    analysis->seconds = iso_time_now() - start;
     return st;
 }
 
-void iso_study_release(struct iso_study *study)
+void iso_analysis_release(struct iso_analysis *analysis)
 {
-    iso_arena_release(&study->arena);
+    iso_arena_release(&analysis->arena);
 }
 
-void iso_study_phi_interval(double out[2], const struct iso_study *study)
+void iso_analysis_phi_interval(double out[2], const struct iso_analysis *analysis)
 {
-    const bool has = study->has_intervals && !isnan(study->fit.phi);
-    out[0] = has ? study->intervals.bootstrap[0].low : NAN;
-    out[1] = has ? study->intervals.bootstrap[0].high : NAN;
+    const bool has = analysis->has_intervals && !isnan(analysis->fit.phi);
+    out[0] = has ? analysis->intervals.bootstrap[0].low : NAN;
+    out[1] = has ? analysis->intervals.bootstrap[0].high : NAN;
 }
 
 enum iso_phi_place iso_phi_place(const double interval[2])
@@ -87,37 +87,37 @@ static bool has_r(const struct iso_run *run, const void *r)
     return run->r == *(const double *)r;
 }
 
-enum iso_status iso_studies_by_r(struct iso_studies *out, const struct iso_runs *runs,
-                                 const struct iso_study_options *options, struct iso_err *err)
+enum iso_status iso_analyses_by_r(struct iso_analyses *out, const struct iso_runs *runs,
+                                  const struct iso_analysis_options *options, struct iso_err *err)
 {
-    *out = (struct iso_studies){0};
+    *out = (struct iso_analyses){0};
     struct iso_arena arena = {0};
     double *r;
     const size_t n = iso_runs_recurrences(&r, &arena, runs);
-    out->study = ISO_NEW_N(struct iso_study, n + 1);
+    out->analysis = ISO_NEW_N(struct iso_analysis, n + 1);
     out->table = ISO_NEW_N(struct iso_runs, n + 1);
     enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
         iso_runs_filter(&out->table[i], runs, has_r, &r[i]);
-        st = iso_study_run(&out->study[i], &out->table[i], options, err);
-        out->study[i].r = r[i];
+        st = iso_analysis_run(&out->analysis[i], &out->table[i], options, err);
+        out->analysis[i].r = r[i];
         out->n++;
         if (st != ISO_OK)
             (void)iso_fail_in(err, st, "r = %g", r[i]);
     }
     for (size_t i = 0; st == ISO_OK && i < n; i++)
-        iso_derived_gaps(&out->study[i].derived, &out->study[0].derived);
+        iso_derived_gaps(&out->analysis[i].derived, &out->analysis[0].derived);
     iso_arena_release(&arena);
     return st;
 }
 
-void iso_studies_free(struct iso_studies *studies)
+void iso_analyses_free(struct iso_analyses *analyses)
 {
-    for (size_t i = 0; i < studies->n; i++) {
-        iso_study_release(&studies->study[i]);
-        iso_runs_release(&studies->table[i]);
+    for (size_t i = 0; i < analyses->n; i++) {
+        iso_analysis_release(&analyses->analysis[i]);
+        iso_runs_release(&analyses->table[i]);
     }
-    free(studies->study);
-    free(studies->table);
-    *studies = (struct iso_studies){0};
+    free(analyses->analysis);
+    free(analyses->table);
+    *analyses = (struct iso_analyses){0};
 }

@@ -1,5 +1,5 @@
-/* The tables of a study, for page, LaTeX and report: see study.h. */
-#include "fit/study.h"
+/* The tables of an analysis, for page, LaTeX and report: see analysis.h. */
+#include "fit/analysis.h"
 
 #include "fit/put.h"
 
@@ -24,7 +24,7 @@ static void put_law(struct iso_table *t, const char *name, const struct iso_fit 
     iso_put_number(t, "%.3g", f->huber_sum * 1e5);
 }
 
-static void build_law(struct iso_table *t, const struct iso_study *s)
+static void build_law(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Fit|A|alpha|B|beta|E|phi|R2|Huber x1e5");
     char name[64];
@@ -40,7 +40,7 @@ static void build_law(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_parameters(struct iso_table *t, const struct iso_study *s)
+static void build_parameters(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Parameter|value|standard error|low|high");
     for (size_t p = 0; p < s->fit.n_param; p++) {
@@ -68,7 +68,7 @@ static void put_interval(struct iso_table *t, const char *name, double low, doub
     iso_table_put(t, note);
 }
 
-static void build_intervals(struct iso_table *t, const struct iso_study *s)
+static void build_intervals(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Interval of phi, 95 %|low|high|width|note");
     if (!s->has_intervals || isnan(s->fit.phi))
@@ -90,7 +90,7 @@ static void build_intervals(struct iso_table *t, const struct iso_study *s)
                                                      : "assumes independent errors");
 }
 
-static void build_jackknife(struct iso_table *t, const struct iso_study *s)
+static void build_jackknife(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Left out: budget|r|runs left|phi|shift");
     for (size_t i = 0; s->has_intervals && i < s->intervals.jackknife.n; i++) {
@@ -103,7 +103,7 @@ static void build_jackknife(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_robustness(struct iso_table *t, const struct iso_study *s)
+static void build_robustness(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Choice|variant|runs|alpha|beta|E|phi|R2");
     for (size_t i = 0; s->has_robust && i < s->robust.n; i++) {
@@ -120,7 +120,7 @@ static void build_robustness(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_shape(struct iso_table *t, const struct iso_study *s)
+static void build_shape(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "r|phi of this r|+-|offset of ln L|+-");
     for (size_t i = 0; s->has_robust && i < s->robust.n_r; i++) {
@@ -134,7 +134,7 @@ static void build_shape(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_residuals(struct iso_table *t, const struct iso_study *s)
+static void build_residuals(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "r|runs|mean residual|max residual|RMSE");
     for (size_t i = 0; i < s->derived.n_stats; i++) {
@@ -150,7 +150,7 @@ static void build_residuals(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_optima(struct iso_table *t, const struct iso_study *s)
+static void build_optima(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Budget|r|runs|N*|D*|L*|gap to r = 1|inside grid");
     for (size_t i = 0; i < s->derived.n_parabolas; i++) {
@@ -166,7 +166,7 @@ static void build_optima(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_frontier(struct iso_table *t, const struct iso_study *s)
+static void build_frontier(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Budget|r|N*|D*|width*|L*|gap to r = 1");
     for (size_t i = 0; i < s->derived.n_frontier; i++) {
@@ -181,7 +181,7 @@ static void build_frontier(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_exponents(struct iso_table *t, const struct iso_study *s)
+static void build_exponents(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "r|N* ~ C^|D* ~ C^|law: gap to r = 1 from|to|optima: gap from|to");
     for (size_t i = 0; i < s->derived.n_exponents; i++) {
@@ -196,7 +196,7 @@ static void build_exponents(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_equivalents(struct iso_table *t, const struct iso_study *s)
+static void build_equivalents(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "r|one block is worth|of full equivalence|unique size|effective size");
     for (size_t i = 0; !isnan(s->fit.phi) && !s->undetermined && i < s->derived.n_equivalents;
@@ -210,7 +210,7 @@ static void build_equivalents(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-static void build_left_out(struct iso_table *t, const struct iso_study *s)
+static void build_left_out(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Left out|run|why");
     for (size_t i = 0; i < s->runs->n_left_out; i++) {
@@ -221,7 +221,7 @@ static void build_left_out(struct iso_table *t, const struct iso_study *s)
     }
 }
 
-const struct iso_study_table iso_study_tables[] = {
+const struct iso_analysis_table iso_analysis_tables[] = {
     {"law", "The fit", build_law, false},
     {"parameters", "Parameters (a = ln A, b = ln B, e = ln E) with the bootstrap over cells",
      build_parameters, false},

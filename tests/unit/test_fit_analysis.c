@@ -1,48 +1,48 @@
 /* fit: intervals, robustness and derived quantities, against the paper and known laws. */
 #include "test.h"
 
+#include "fit/analysis.h"
 #include "fit/power.h"
-#include "fit/study.h"
 #include "fit_synth.h"
 
 #include <string.h>
 
-static struct iso_study_options few(void)
+static struct iso_analysis_options few(void)
 {
-    struct iso_study_options o = iso_study_defaults();
+    struct iso_analysis_options o = iso_analysis_defaults();
     o.fit.starts = 20;
     o.fit.threads = 2;
     o.resamples = 100;
     return o;
 }
 
-static void run_study(struct iso_study *s, const struct iso_runs *runs,
-                      const struct iso_study_options *o)
+static void run_study(struct iso_analysis *s, const struct iso_runs *runs,
+                      const struct iso_analysis_options *o)
 {
     struct iso_err err;
-    if (iso_study_run(s, runs, o, &err) != ISO_OK)
+    if (iso_analysis_run(s, runs, o, &err) != ISO_OK)
         fail_msg("%s", err.msg);
 }
 
 /* One study of the shipped table serves several tests. */
 static struct iso_runs paper;
-static struct iso_study study;
+static struct iso_analysis analysis;
 
 static int set_up(void **state)
 {
     (void)state;
     static const char *const path = "examples/paper_baseline.csv";
-    const struct iso_study_options o = few();
+    const struct iso_analysis_options o = few();
     if (iso_runs_read(&paper, &path, 1, ISO_RUNS_TRAINED, NULL) != ISO_OK)
         return -1;
-    run_study(&study, &paper, &o);
+    run_study(&analysis, &paper, &o);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    iso_study_release(&study);
+    iso_analysis_release(&analysis);
     iso_runs_release(&paper);
     return 0;
 }
@@ -52,24 +52,25 @@ static void test_bootstrap(void **state)
 {
     (void)state;
     double interval[2];
-    iso_study_phi_interval(interval, &study);
+    iso_analysis_phi_interval(interval, &analysis);
     assert_true(interval[0] < 0.46 && 0.46 < interval[1]);
     assert_near(interval[0], 0.41, 0.02);
     assert_near(interval[1], 0.53, 0.04);
-    assert_int_equal(study.intervals.n_bootstraps, 3); /* no repeated seeds: no points */
+    assert_int_equal(analysis.intervals.n_bootstraps, 3); /* no repeated seeds: no points */
     static const size_t blocks[] = {24, 116, 6};
     for (size_t i = 0; i < 3; i++) {
-        const struct iso_bootstrap *b = &study.intervals.bootstrap[i];
+        const struct iso_bootstrap *b = &analysis.intervals.bootstrap[i];
         assert_int_equal(b->n_blocks, blocks[i]);
         assert_true(b->below_0 == 0 && b->above_1 == 0 && b->at_bound == 0);
         assert_true(b->phi[0] > 0 && b->phi[b->n_resamples - 1] < 1);
         assert_true(b->low <= b->mean && b->mean <= b->high);
-        assert_true(study.intervals.widest_high - study.intervals.widest_low >= b->high - b->low);
+        assert_true(analysis.intervals.widest_high - analysis.intervals.widest_low >=
+                    b->high - b->low);
     }
-    const struct iso_profile *p = &study.intervals.profile;
+    const struct iso_profile *p = &analysis.intervals.profile;
     assert_true(p->low > interval[0] && p->high < interval[1]); /* it ignores the cells */
     for (size_t i = 0; i < p->n; i++)
-        assert_true(p->huber_sum[i] >= study.fit.huber_sum * (1 - 1e-9));
+        assert_true(p->huber_sum[i] >= analysis.fit.huber_sum * (1 - 1e-9));
 }
 
 static void test_bootstrap_ignores_threads(void **state)
@@ -91,7 +92,7 @@ static void test_bootstrap_ignores_threads(void **state)
 static void test_jackknife(void **state)
 {
     (void)state;
-    const struct iso_jackknife *j = &study.intervals.jackknife;
+    const struct iso_jackknife *j = &analysis.intervals.jackknife;
     assert_int_equal(j->n, 6 + 4 + 24);
     for (size_t i = 0; i < j->n; i++) {
         assert_null(j->row[i].problem);
@@ -106,9 +107,9 @@ static void test_two_budgets(void **state)
 {
     (void)state;
     const struct synth s = {.law = synth_paper, .run_noise = 1e-3, .seed = 2, .n_budgets = 2};
-    const struct iso_study_options o = few();
+    const struct iso_analysis_options o = few();
     struct iso_runs runs;
-    struct iso_study two;
+    struct iso_analysis two;
     struct iso_str page = {0};
     synth_runs(&runs, &s);
     run_study(&two, &runs, &o);
@@ -124,11 +125,11 @@ static void test_two_budgets(void **state)
     assert_int_equal(j->n_problems, 2);
     assert_string_equal(j->row[0].problem, "too few runs remain");
     assert_non_null(two.robust.row[0].problem); /* the low half is one budget */
-    iso_study_write_page(&page, &two, false);
+    iso_analysis_write_page(&page, &two, false);
     assert_non_null(strstr(
         page.text, "phi without one budget: - (4.64e+17) - (1e+18) (-: too few runs remain)."));
     iso_str_release(&page);
-    iso_study_release(&two);
+    iso_analysis_release(&two);
     iso_runs_release(&runs);
 }
 
@@ -137,15 +138,15 @@ static void test_open_profile(void **state)
 {
     (void)state;
     const struct synth s = {.law = synth_paper, .run_noise = 5e-2, .seed = 2, .n_budgets = 2};
-    const struct iso_study_options o = few();
+    const struct iso_analysis_options o = few();
     struct iso_runs runs;
-    struct iso_study noisy;
+    struct iso_analysis noisy;
     synth_runs(&runs, &s);
     run_study(&noisy, &runs, &o);
     assert_true(isnan(noisy.intervals.profile.low));
     assert_string_equal(noisy.intervals.widest, "profile");
     assert_true(noisy.intervals.widest_low == noisy.fit.lower[ISO_P_SHAPE]);
-    iso_study_release(&noisy);
+    iso_analysis_release(&noisy);
     iso_runs_release(&runs);
 }
 
@@ -164,8 +165,8 @@ static void test_robustness(void **state)
                     {"delta", "0.001", 0.458, 0.003}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         bool found = false;
-        for (size_t k = 0; k < study.robust.n; k++) {
-            const struct iso_robust_row *row = &study.robust.row[k];
+        for (size_t k = 0; k < analysis.robust.n; k++) {
+            const struct iso_robust_row *row = &analysis.robust.row[k];
             if (strcmp(row->group, expected[i].group) || strcmp(row->name, expected[i].name))
                 continue;
             found = true;
@@ -173,13 +174,13 @@ static void test_robustness(void **state)
         }
         assert_true(found);
     }
-    assert_near(study.phi_1.r2, 0.954, 0.002);
-    assert_int_equal(study.robust.n_r, 3);
+    assert_near(analysis.phi_1.r2, 0.954, 0.002);
+    assert_int_equal(analysis.robust.n_r, 3);
     for (size_t i = 0; i < 3; i++) /* r^phi is about the right shape: all phi's in the interval */
-        assert_near(study.robust.phi_of_r[i].phi, 0.46, 0.08);
-    assert_true(study.robust.holdout.budget == 2.15e19);
-    assert_int_equal(study.robust.holdout.n_test, 16);
-    assert_true(study.robust.holdout.rmse < 0.03);
+        assert_near(analysis.robust.phi_of_r[i].phi, 0.46, 0.08);
+    assert_true(analysis.robust.holdout.budget == 2.15e19);
+    assert_int_equal(analysis.robust.holdout.n_test, 16);
+    assert_true(analysis.robust.holdout.rmse < 0.03);
 }
 
 /* Table tab:joint-residuals-per-r. */
@@ -192,16 +193,16 @@ static void test_residuals(void **state)
                 {2, 0.004, 0.036, 0.011},
                 {4, -0.006, 0.023, 0.011},
                 {8, 0.001, 0.029, 0.010}};
-    assert_int_equal(study.derived.n_stats, 5);
+    assert_int_equal(analysis.derived.n_stats, 5);
     for (size_t i = 0; i < 4; i++) {
-        const struct iso_residual_stats *s = &study.derived.stats[i];
+        const struct iso_residual_stats *s = &analysis.derived.stats[i];
         assert_true(s->r == rows[i].r && s->n == 29);
         assert_near(s->mean, rows[i].mean, 0.0015);
         assert_near(s->max_abs, rows[i].max_abs, 0.0015);
         assert_near(s->rmse, rows[i].rmse, 0.001);
     }
-    assert_near(study.derived.stats[4].rmse, 0.010, 0.0005);
-    assert_near(study.derived.stats[4].max_abs, 0.036, 0.001);
+    assert_near(analysis.derived.stats[4].rmse, 0.010, 0.0005);
+    assert_near(analysis.derived.stats[4].max_abs, 0.036, 0.001);
 }
 
 /* Gaps of the empirical optima to r = 1: 0.03-0.06, 0.05-0.08, 0.09-0.12 nats. */
@@ -209,20 +210,20 @@ static void test_gaps(void **state)
 {
     (void)state;
     static const double gaps[4][2] = {{0, 0}, {0.03, 0.06}, {0.05, 0.08}, {0.09, 0.12}};
-    assert_int_equal(study.derived.n_parabolas, 24);
+    assert_int_equal(analysis.derived.n_parabolas, 24);
     for (size_t i = 0; i < 4; i++) {
-        assert_near(study.derived.exponent[i].optimum_gap_min, gaps[i][0], 0.005);
-        assert_near(study.derived.exponent[i].optimum_gap_max, gaps[i][1], 0.005);
+        assert_near(analysis.derived.exponent[i].optimum_gap_min, gaps[i][0], 0.005);
+        assert_near(analysis.derived.exponent[i].optimum_gap_max, gaps[i][1], 0.005);
     }
-    for (size_t i = 0; i < study.derived.n_curves; i++) /* F(N) is exact in this design */
-        assert_true(study.derived.curve[i].max_error < 1e-6);
+    for (size_t i = 0; i < analysis.derived.n_curves; i++) /* F(N) is exact in this design */
+        assert_true(analysis.derived.curve[i].max_error < 1e-6);
 }
 
 /* Appendix app:equiv-sizes: at r = 4 a 1B baseline has 410M unique and 580M effective. */
 static void test_equivalents(void **state)
 {
     (void)state;
-    const struct iso_equivalent *e = &study.derived.equivalent[2];
+    const struct iso_equivalent *e = &analysis.derived.equivalent[2];
     assert_true(e->r == 4);
     assert_near(e->blocks, 1.89, 0.02);
     assert_near(e->recovered, 0.47, 0.01);
@@ -234,18 +235,18 @@ static void test_equivalents(void **state)
 static void test_equivalents_per_r(void **state)
 {
     (void)state;
-    struct iso_study_options o = few();
-    struct iso_study own;
+    struct iso_analysis_options o = few();
+    struct iso_analysis own;
     o.fit.law = &iso_law_phi_per_r;
     o.resamples = 0;
     run_study(&own, &paper, &o);
     assert_int_equal(own.derived.n_equivalents, 4);
     assert_near(own.derived.equivalent[0].blocks, 1, 1e-12);
     for (size_t i = 1; i < 4; i++) {
-        const double phi = study.robust.phi_of_r[i - 1].phi; /* of the same law */
+        const double phi = analysis.robust.phi_of_r[i - 1].phi; /* of the same law */
         assert_near(own.derived.equivalent[i].blocks, pow(own.derived.equivalent[i].r, phi), 1e-4);
     }
-    iso_study_release(&own);
+    iso_analysis_release(&own);
 }
 
 /* The frontier of a known law against brute force over widths. */
@@ -253,9 +254,9 @@ static void test_frontier(void **state)
 {
     (void)state;
     const struct synth s = {.law = synth_paper};
-    struct iso_study_options o = few();
+    struct iso_analysis_options o = few();
     struct iso_runs runs;
-    struct iso_study known;
+    struct iso_analysis known;
     synth_runs(&runs, &s);
     o.resamples = 0;
     run_study(&known, &runs, &o);
@@ -273,7 +274,7 @@ static void test_frontier(void **state)
         assert_near(p->loss_opt, best, 1e-6);
         assert_near(p->d_model, width, 3e-3 * width);
     }
-    iso_study_release(&known);
+    iso_analysis_release(&known);
     iso_runs_release(&runs);
 }
 

@@ -1,5 +1,5 @@
-/* A study as JSON, every number in full precision: see study.h and docs/fitting.md. */
-#include "fit/study.h"
+/* An analysis as JSON, every number in full precision: see analysis.h and docs/fitting.md. */
+#include "fit/analysis.h"
 
 #include "fit/put.h"
 
@@ -120,7 +120,7 @@ static void put_pure_error(struct iso_json_out *w, const struct iso_pure_error *
     iso_json_end(w, '}');
 }
 
-static void put_intervals(struct iso_json_out *w, const struct iso_study *s)
+static void put_intervals(struct iso_json_out *w, const struct iso_analysis *s)
 {
     const struct iso_intervals *v = &s->intervals;
     iso_json_begin(w, "intervals", '{');
@@ -248,7 +248,7 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
     iso_json_end(w, ']');
 }
 
-static void put_derived(struct iso_json_out *w, const struct iso_study *s)
+static void put_derived(struct iso_json_out *w, const struct iso_analysis *s)
 {
     const struct iso_derived *d = &s->derived;
     iso_json_begin(w, "derived", '{');
@@ -297,10 +297,10 @@ static void put_left_out(struct iso_json_out *w, const struct iso_runs *runs)
     iso_json_end(w, ']');
 }
 
-void iso_study_write_json(struct iso_json_out *w, const char *key, const struct iso_study *s)
+void iso_analysis_write_json(struct iso_json_out *w, const char *key, const struct iso_analysis *s)
 {
     double interval[2];
-    iso_study_phi_interval(interval, s);
+    iso_analysis_phi_interval(interval, s);
     iso_json_begin(w, key, '{');
     if (!isnan(s->r))
         iso_json_put_number(w, "r", s->r);

@@ -1,6 +1,6 @@
 /* Best-fit packing of documents into rows of T+1 tokens (the method is in pack_fit.c). */
-#ifndef ISO_DATA_PACK_FIT_H
-#define ISO_DATA_PACK_FIT_H
+#ifndef ISO_DATA_BESTFIT_H
+#define ISO_DATA_BESTFIT_H
 
 #include "base/err.h"
 
@@ -22,19 +22,19 @@ struct iso_pack_counts {
     int64_t dropped; /* of the last row, which could not be filled */
 };
 
-struct iso_fit; /* the packer */
+struct iso_bestfit; /* the packer */
 
 /* `sink` gets each finished row (T+1 tokens), in order; it may fail, which ends the packing. */
 typedef enum iso_status (*iso_row_sink)(void *ctx, const uint32_t *row, struct iso_err *err);
 
-struct iso_fit *iso_fit_new(size_t row_len, size_t buffer, enum iso_long rule, iso_row_sink sink,
-                            void *ctx);
-void iso_fit_free(struct iso_fit *f);
-enum iso_status iso_fit_push(struct iso_fit *f, const uint32_t *tokens, size_t n,
-                             struct iso_err *err);
+struct iso_bestfit *iso_bestfit_new(size_t row_len, size_t buffer, enum iso_long rule,
+                                    iso_row_sink sink, void *ctx);
+void iso_bestfit_free(struct iso_bestfit *f);
+enum iso_status iso_bestfit_push(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
+                                 struct iso_err *err);
 /* Empties the buffer. Nothing may be pushed afterwards. */
-enum iso_status iso_fit_finish(struct iso_fit *f, struct iso_err *err);
-struct iso_pack_counts iso_fit_counts(const struct iso_fit *f);
+enum iso_status iso_bestfit_finish(struct iso_bestfit *f, struct iso_err *err);
+struct iso_pack_counts iso_bestfit_counts(const struct iso_bestfit *f);
 
 enum { ISO_FIT_BUFFER = 1000 };
 

@@ -15,7 +15,7 @@
  *   1. Choices are made only with a full buffer, or after the last document.
  *   2. Of a document longer than a row at most a row is ever used, so only that much is stored:
  *      memory is bounded by buffer * row, whatever the documents. */
-#include "data/pack_fit.h"
+#include "data/bestfit.h"
 
 #include "base/mem.h"
 
@@ -31,7 +31,7 @@ struct entry {
     uint32_t length, slot;
 };
 
-struct iso_fit {
+struct iso_bestfit {
     size_t row_len, buffer;
     enum iso_long rule;
     iso_row_sink sink;
@@ -46,12 +46,12 @@ struct iso_fit {
     struct iso_pack_counts counts;
 };
 
-struct iso_fit *iso_fit_new(size_t row_len, size_t buffer, enum iso_long rule, iso_row_sink sink,
-                            void *ctx)
+struct iso_bestfit *iso_bestfit_new(size_t row_len, size_t buffer, enum iso_long rule,
+                                    iso_row_sink sink, void *ctx)
 {
     ISO_ASSERT(row_len > 0 && buffer > 0);
-    struct iso_fit *f = ISO_NEW(struct iso_fit);
-    *f = (struct iso_fit){
+    struct iso_bestfit *f = ISO_NEW(struct iso_bestfit);
+    *f = (struct iso_bestfit){
         .row_len = row_len, .buffer = buffer, .rule = rule, .sink = sink, .ctx = ctx};
     f->row = ISO_NEW_N(uint32_t, row_len);
     f->slots = ISO_NEW_N(struct slot, buffer);
@@ -62,7 +62,7 @@ struct iso_fit *iso_fit_new(size_t row_len, size_t buffer, enum iso_long rule, i
     return f;
 }
 
-void iso_fit_free(struct iso_fit *f)
+void iso_bestfit_free(struct iso_bestfit *f)
 {
     if (!f)
         return;
@@ -76,7 +76,7 @@ void iso_fit_free(struct iso_fit *f)
 }
 
 /* How many entries are shorter than `length`: where a new one of that length goes. */
-static size_t count_shorter(const struct iso_fit *f, size_t length)
+static size_t count_shorter(const struct iso_bestfit *f, size_t length)
 {
     size_t low = 0, high = f->n;
     while (low < high) {
@@ -89,7 +89,7 @@ static size_t count_shorter(const struct iso_fit *f, size_t length)
     return low;
 }
 
-static void add(struct iso_fit *f, const uint32_t *tokens, size_t n)
+static void add(struct iso_bestfit *f, const uint32_t *tokens, size_t n)
 {
     uint32_t index = f->free_slots[--f->n_free];
     struct slot *slot = &f->slots[index];
@@ -106,7 +106,7 @@ static void add(struct iso_fit *f, const uint32_t *tokens, size_t n)
 }
 
 /* Takes entry `at` out and puts its first `n` tokens into the row. */
-static enum iso_status take(struct iso_fit *f, size_t at, size_t n, struct iso_err *err)
+static enum iso_status take(struct iso_bestfit *f, size_t at, size_t n, struct iso_err *err)
 {
     struct entry e = f->entries[at];
     memmove(f->entries + at, f->entries + at + 1, (f->n - at - 1) * sizeof *f->entries);
@@ -124,7 +124,7 @@ static enum iso_status take(struct iso_fit *f, size_t at, size_t n, struct iso_e
 }
 
 /* One choice of the method. */
-static enum iso_status choose(struct iso_fit *f, struct iso_err *err)
+static enum iso_status choose(struct iso_bestfit *f, struct iso_err *err)
 {
     size_t room = f->row_len - f->filled, fitting = count_shorter(f, room + 1);
     if (fitting > 0)
@@ -133,15 +133,15 @@ static enum iso_status choose(struct iso_fit *f, struct iso_err *err)
     return take(f, shortest, room, err);
 }
 
-static enum iso_status push_piece(struct iso_fit *f, const uint32_t *tokens, size_t n,
+static enum iso_status push_piece(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
                                   struct iso_err *err)
 {
     add(f, tokens, n);
     return f->n < f->buffer ? ISO_OK : choose(f, err);
 }
 
-enum iso_status iso_fit_push(struct iso_fit *f, const uint32_t *tokens, size_t n,
-                             struct iso_err *err)
+enum iso_status iso_bestfit_push(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
+                                 struct iso_err *err)
 {
     if (n == 0)
         return ISO_OK;
@@ -156,7 +156,7 @@ enum iso_status iso_fit_push(struct iso_fit *f, const uint32_t *tokens, size_t n
     return st == ISO_OK ? push_piece(f, tokens, n, err) : st;
 }
 
-enum iso_status iso_fit_finish(struct iso_fit *f, struct iso_err *err)
+enum iso_status iso_bestfit_finish(struct iso_bestfit *f, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
     while (f->n > 0 && st == ISO_OK)
@@ -166,7 +166,7 @@ enum iso_status iso_fit_finish(struct iso_fit *f, struct iso_err *err)
     return st;
 }
 
-struct iso_pack_counts iso_fit_counts(const struct iso_fit *f)
+struct iso_pack_counts iso_bestfit_counts(const struct iso_bestfit *f)
 {
     return f->counts;
 }

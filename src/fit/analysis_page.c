@@ -1,5 +1,5 @@
-/* The readable page of a study: see study.h. */
-#include "fit/study.h"
+/* The readable page of an analysis: see analysis.h. */
+#include "fit/analysis.h"
 
 #include <math.h>
 
@@ -8,11 +8,11 @@ static void heading(struct iso_str *out, const char *text, bool colour)
     iso_str_printf(out, colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
 
-static void write_headline(struct iso_str *out, const struct iso_study *s, bool colour)
+static void write_headline(struct iso_str *out, const struct iso_analysis *s, bool colour)
 {
     const struct iso_fit *f = &s->fit;
     double interval[2];
-    iso_study_phi_interval(interval, s);
+    iso_analysis_phi_interval(interval, s);
     if (isnan(f->phi)) {
         iso_str_printf(out,
                        colour ? "\033[1mL = %.4g + %.4g N^-%.4f + %.4g D^-%.4f\033[0m"
@@ -60,10 +60,10 @@ static const char *const about_ends[] = {
 };
 
 /* The headline in words. */
-static void write_meaning(struct iso_str *out, const struct iso_study *s)
+static void write_meaning(struct iso_str *out, const struct iso_analysis *s)
 {
     double interval[2];
-    iso_study_phi_interval(interval, s);
+    iso_analysis_phi_interval(interval, s);
     const struct iso_derived *d = &s->derived;
     if (isnan(s->fit.phi) || s->undetermined || s->fit.law->phi == ISO_PER_LOOPED ||
         d->n_equivalents == 0)
@@ -77,13 +77,13 @@ static void write_meaning(struct iso_str *out, const struct iso_study *s)
     iso_str_putc(out, '\n');
 }
 
-static void write_warning(struct iso_str *out, const struct iso_study *s, bool colour)
+static void write_warning(struct iso_str *out, const struct iso_analysis *s, bool colour)
 {
     if (s->warning)
         iso_str_printf(out, colour ? "\033[1mWarning\033[0m: %s.\n" : "Warning: %s.\n", s->warning);
 }
 
-static void write_summary(struct iso_str *out, const struct iso_study *s)
+static void write_summary(struct iso_str *out, const struct iso_analysis *s)
 {
     const struct iso_fit *f = &s->fit;
     struct iso_arena arena = {0};
@@ -108,7 +108,7 @@ static void write_summary(struct iso_str *out, const struct iso_study *s)
     iso_arena_release(&arena);
 }
 
-static void write_diagnostics(struct iso_str *out, const struct iso_study *s, bool colour)
+static void write_diagnostics(struct iso_str *out, const struct iso_analysis *s, bool colour)
 {
     const struct iso_fit *f = &s->fit;
     heading(out, "Did the fit converge?", colour);
@@ -149,7 +149,7 @@ static void write_jackknife(struct iso_str *out, const struct iso_jackknife *j)
                        j->max_shift, j->n_problems ? ", where enough runs remain" : "");
 }
 
-static void write_trust(struct iso_str *out, const struct iso_study *s)
+static void write_trust(struct iso_str *out, const struct iso_analysis *s)
 {
     const struct iso_intervals *v = &s->intervals;
     if (s->has_intervals && v->widest)
@@ -169,7 +169,7 @@ static void write_trust(struct iso_str *out, const struct iso_study *s)
                           "run.\n");
 }
 
-static void write_holdout(struct iso_str *out, const struct iso_study *s)
+static void write_holdout(struct iso_str *out, const struct iso_analysis *s)
 {
     const struct iso_robust *b = &s->robust;
     if (!s->has_robust)
@@ -185,13 +185,13 @@ static void write_holdout(struct iso_str *out, const struct iso_study *s)
                        b->holdout.max_abs, b->holdout.rmse_in_sample);
 }
 
-void iso_study_write_page(struct iso_str *out, const struct iso_study *s, bool colour)
+void iso_analysis_write_page(struct iso_str *out, const struct iso_analysis *s, bool colour)
 {
     write_headline(out, s, colour);
     write_meaning(out, s);
     write_warning(out, s, colour);
     write_summary(out, s);
-    for (const struct iso_study_table *row = iso_study_tables; row->name; row++) {
+    for (const struct iso_analysis_table *row = iso_analysis_tables; row->name; row++) {
         struct iso_table t;
         row->build(&t, s);
         if (t.n_cell > t.n_col && !row->long_one) {
