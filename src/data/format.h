@@ -1,5 +1,5 @@
-/* What a reader of one format gives to reader.c: a row of its table.  Only src/data/read_*.c and
- * reader.c include this; everybody else uses reader.h. */
+/* What a reader of one format offers to reader.c: a row of its table.  Only src/data/read_*.c,
+ * reader.c and inputs.c include this; everybody else uses reader.h. */
 #ifndef ISO_DATA_FORMAT_H
 #define ISO_DATA_FORMAT_H
 
@@ -15,7 +15,7 @@ struct iso_file_reader {
     struct iso_stream *stream;          /* reader.c's; NULL for formats that map the file */
     const struct iso_reader_opts *opts; /* field may be NULL */
     int64_t bytes_done;                 /* of a mapped file, for the progress bar */
-    int64_t empty;                      /* null and empty documents passed over */
+    int64_t empty;                      /* null and empty documents skipped */
 };
 
 struct iso_format {
@@ -37,6 +37,9 @@ struct iso_format {
                             struct iso_err *err);
     void (*close)(struct iso_file_reader *f);
 };
+
+/* The format that a file's name shows inside a directory, or NULL. */
+const struct iso_format *iso_format_of_name(const char *path);
 
 extern const struct iso_format iso_format_text, iso_format_jsonl, iso_format_parquet,
     iso_format_llmc, iso_format_nanogpt;

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "data/inputs.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

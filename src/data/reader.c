@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "base/str.h"
 #include "data/format.h"
+#include "data/inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 static const struct iso_format *const formats[] = {
     &iso_format_text, &iso_format_jsonl, &iso_format_parquet, &iso_format_llmc, &iso_format_nanogpt,
 };
-enum { N_FORMATS = sizeof formats / sizeof(struct iso_format *), MAX_DEPTH = 64 };
+enum { N_FORMATS = sizeof formats / sizeof(struct iso_format *) };
 
 struct iso_reader {
     struct iso_reader_opts opts;
@@ -117,84 +117,12 @@ const char *iso_reader_format_of(const char *path, const struct iso_reader_opts 
     return name;
 }
 
-/* ---- the files of a path ---- */
-
-static bool name_tells(const char *path)
+const struct iso_format *iso_format_of_name(const char *path)
 {
     for (size_t i = 0; i < N_FORMATS; i++)
         if (named_for(formats[i], path, true))
-            return true;
-    return false;
-}
-
-/* Takes over `path`. */
-static void add_file(struct iso_inputs *in, char *path, bool take)
-{
-    if (take) {
-        int64_t size = iso_file_size(path);
-        in->bytes_total += size > 0 ? size : 0;
-        *ISO_PUSH(in->files, in->n, in->room) = path;
-    } else if (in->passed_over++ == 0) {
-        in->first_passed = path;
-    } else {
-        free(path);
-    }
-}
-
-static enum iso_status add_directory(struct iso_inputs *in, const char *path, bool take_all,
-                                     int depth, struct iso_err *err)
-{
-    if (depth > MAX_DEPTH)
-        return iso_fail(err, ISO_BAD_INPUT, "%s: directories nested too deeply (a link in a loop?)",
-                        path);
-    char **names;
-    size_t n;
-    enum iso_status st = iso_dir_list(&names, &n, path, err);
-    for (size_t i = 0; i < n && st == ISO_OK; i++) {
-        if (names[i][0] == '.')
-            continue;
-        struct iso_str inner = {0};
-        iso_str_printf(&inner, "%s%s%s", path, iso_str_ends(path, "/") ? "" : "/", names[i]);
-        if (iso_dir_exists(inner.text)) {
-            st = add_directory(in, inner.text, take_all, depth + 1, err);
-            iso_str_release(&inner);
-        } else {
-            add_file(in, inner.text, take_all || name_tells(inner.text));
-        }
-    }
-    iso_dir_list_free(names, n);
-    return st;
-}
-
-enum iso_status iso_inputs_find(struct iso_inputs *in, const char *path,
-                                const struct iso_reader_opts *opts, struct iso_err *err)
-{
-    *in = (struct iso_inputs){.directory = iso_dir_exists(path)};
-    if (!in->directory) {
-        if (!iso_str_eq(path, "-") && iso_file_size(path) < 0)
-            return iso_fail(err, ISO_IO, "%s: no such file", path);
-        add_file(in, strdup(path), true);
-        return ISO_OK;
-    }
-    enum iso_status st = add_directory(in, path, opts && opts->format, 0, err);
-    if (st == ISO_OK && in->n == 0 && in->passed_over)
-        st =
-            iso_fail(err, ISO_BAD_INPUT,
-                     "%s: no file here has a name that tells its format, such as .txt, .jsonl or "
-                     ".parquet (%zu passed over, the first is %s); name the files, or the --format",
-                     path, in->passed_over, in->first_passed);
-    else if (st == ISO_OK && in->n == 0)
-        st = iso_fail(err, ISO_BAD_INPUT, "%s: there are no files in this directory", path);
-    return st;
-}
-
-void iso_inputs_release(struct iso_inputs *in)
-{
-    for (size_t i = 0; i < in->n; i++)
-        free(in->files[i]);
-    free(in->files);
-    free(in->first_passed);
-    *in = (struct iso_inputs){0};
+            return formats[i];
+    return NULL;
 }
 
 /* ---- reading ---- */
@@ -216,10 +144,7 @@ enum iso_status iso_reader_open(struct iso_reader **out, const char *path,
         iso_reader_close(r);
         return st;
     }
-    if (r->in.passed_over)
-        iso_log_info("%s: %zu of %zu files passed over: their names tell no format; the first is "
-                     "%s (to read them, name them or a --format)",
-                     path, r->in.passed_over, r->in.passed_over + r->in.n, r->in.first_passed);
+    iso_inputs_log(&r->in, path);
     *out = r;
     return ISO_OK;
 }

@@ -6,10 +6,9 @@
  *         use(doc.text, doc.len);
  *     iso_reader_close(r);
  *
- * A path is a file, a directory or "-" for standard input.  Of a directory are read, recursively
- * and by name, the files whose extension tells a format, or all of opts.format; how many others
- * were passed over is logged.  Names that begin with a dot are left out.  The order of the
- * documents is the order of the names and of the bytes: it depends on nothing else.
+ * A path is a file, a directory or "-" for standard input; inputs.h says which files of a directory
+ * are read.  The order of the documents is the order of the names and of the bytes: it depends on
+ * nothing else.
  *
  * A format is a row of the table in reader.c; docs/inputs.md describes them for users. */
 #ifndef ISO_DATA_READER_H
@@ -29,7 +28,7 @@ struct iso_doc {
     const uint32_t *tokens; /* NULL when there is text */
     size_t n_tokens;
     bool stream;      /* tokens only: a piece of a stream, which has no documents of its own */
-    bool more;        /* of a stream: it goes on with the next document */
+    bool more;        /* of a stream: the next document continues it */
     int64_t index;    /* row, line or document of its file, from 0 */
     const char *path; /* the file; valid until iso_reader_close */
 };
@@ -39,30 +38,16 @@ struct iso_reader_opts {
     const char *format; /* a name of the table; NULL: by the file's name and first bytes */
     const char *field;  /* JSONL member or Parquet column; NULL: "text" (Parquet: or "tokens") */
     bool whole_files;   /* text: a file is a document; else blank lines separate documents */
-    bool skip_bad;      /* count damaged lines, pages and files and go on behind them */
+    bool skip_bad;      /* count damaged lines, pages and files and resume behind them */
 };
 
 struct iso_reader_stats {
     int64_t bytes_done, bytes_total; /* of the files as they lie on disk; total 0: a pipe */
     int64_t docs;                    /* handed out so far */
-    int64_t empty;                   /* null or empty documents that were passed over */
+    int64_t empty;                   /* null or empty documents that were skipped */
     int64_t bad;                     /* damaged places skipped: lines, pages, row groups, files */
     const char *first_bad;           /* message of the first of them or ""; the reader's */
 };
-
-/* The files that a path stands for. */
-struct iso_inputs {
-    char **files;
-    size_t n, room;
-    bool directory;      /* the path is one */
-    size_t passed_over;  /* files in it whose names tell no format */
-    char *first_passed;  /* or NULL */
-    int64_t bytes_total; /* of `files` */
-};
-/* Release it also after an error.  `opts` may be NULL. */
-enum iso_status iso_inputs_find(struct iso_inputs *in, const char *path,
-                                const struct iso_reader_opts *opts, struct iso_err *err);
-void iso_inputs_release(struct iso_inputs *in);
 
 struct iso_reader;
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { IN_ROOM = 1 << 17, HEAD_ROOM = 4096, LINE_ROOM = 1 << 18 };
@@ -35,7 +36,7 @@ bool iso_stream_has_extension(const char *name, size_t len, const char *words)
 {
     for (const char *at = words; *at; at += strspn(at, " ")) {
         size_t n = strcspn(at, " ");
-        if (len > n && name[len - n - 1] == '.' && memcmp(name + len - n, at, n) == 0)
+        if (len > n && name[len - n - 1] == '.' && strncasecmp(name + len - n, at, n) == 0)
             return true;
         at += n;
     }

@@ -33,7 +33,8 @@ enum iso_status iso_stream_verify(const char *path, struct iso_err *err);
 
 /* `name` without the extension of a codec: "a.jsonl.gz" -> length of "a.jsonl". */
 size_t iso_stream_bare_length(const char *name);
-/* Whether the first `len` bytes of `name` end in a dot and one of the blank-separated words. */
+/* Whether the first `len` bytes of `name` end in a dot and one of the blank-separated words, in
+ * upper or lower case. */
 bool iso_stream_has_extension(const char *name, size_t len, const char *words);
 
 /* Lines of a stream. */

@@ -27,6 +27,19 @@ gzip -c "$work/text.txt" > "$work/text.txt.gz"
 "$iso" -q pack "$work/text.txt.gz" --tokenizer bytes -T 127 --out "$work/gz" > /dev/null
 cmp "$work/one/train-00000.shard" "$work/gz/train-00000.shard" || fail "gzip gives other rows"
 
+# A folder with links that lead back, a FIFO and a name in capitals: the same rows, at once.
+mkdir "$work/folder"
+cp "$work/text.txt" "$work/folder/B.TXT"
+ln -s . "$work/folder/l1"
+ln -s . "$work/folder/l2"
+mkfifo "$work/folder/x.txt"
+timeout 60 "$iso" pack "$work/folder" --tokenizer bytes -T 127 --out "$work/links" \
+    > /dev/null 2> "$work/err" || fail "a folder with links and a FIFO: $(cat "$work/err")"
+grep -q "1 FIFOs, sockets or devices skipped; the first is .*/x.txt" "$work/err" &&
+    grep -q "2 links to directories that are read already skipped" "$work/err" ||
+    fail "what was skipped: $(cat "$work/err")"
+cmp "$work/one/train-00000.shard" "$work/links/train-00000.shard" || fail "links change the rows"
+
 # Ready tokens of Parquet: a list of T+1 tokens is a row as it stands; no tokenizer is needed.
 "$iso" pack tests/data/parquet/duckdb_tokens_snappy_v1.parquet --vocab 65536 -T 15 --val 0 \
     --out "$work/ready" --json > "$work/log"

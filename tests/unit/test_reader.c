@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "data/inputs.h"
 #include "data/reader.h"
 #include "data/stream.h"
 
@@ -293,8 +294,8 @@ static void test_papers_in_a_directory(void **state)
     TEXT("papers/LICENCE", "all of it");
     snprintf(path, sizeof path, "%s/papers", dir);
     const char *got = read_all(path, NULL, NULL);
-    assert_non_null(strstr(got, "4 passed over, the first is"));
-    assert_non_null(strstr(got, "papers/LICENCE); name the files, or the --format"));
+    assert_non_null(strstr(got, "4 skipped, the first is"));
+    assert_non_null(strstr(got, "papers/LICENCE); name the files, or set the format"));
     TEXT("papers/d.txt", "data");
     char command[700];
     snprintf(command, sizeof command, "gzip '%s/d.txt'", path);
@@ -305,7 +306,7 @@ static void test_papers_in_a_directory(void **state)
     struct iso_inputs in;
     assert_int_equal(iso_inputs_find(&in, path, NULL, &err), ISO_OK);
     assert_int_equal(in.n, 1);
-    assert_int_equal(in.passed_over, 4);
+    assert_int_equal(in.unnamed.n, 4);
     iso_inputs_release(&in);
     struct iso_reader_opts opts = {.format = "text"};
     assert_string_equal(read_all(path, &opts, NULL), "all of it|about|data|allowed|");
@@ -314,6 +315,36 @@ static void test_papers_in_a_directory(void **state)
     assert_string_equal(read_all(in_dir("papers/README.md"), NULL, NULL), "about|");
     assert_string_equal(read_all(in_dir("papers/info.json"), NULL, NULL), "line|");
     assert_string_equal(read_all(in_dir("papers/LICENCE"), NULL, NULL), "all of it|");
+}
+
+/* Links that lead back do not multiply paths; what is no file is never opened. */
+static void test_links_and_special_files(void **state)
+{
+    (void)state;
+    char path[600], command[2000];
+    struct iso_err err;
+    snprintf(path, sizeof path, "%s/odd/sub", dir);
+    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    TEXT("odd/sub/B.TXT", "one");
+    TEXT("odd/c.Jsonl.GZ", "");
+    snprintf(path, sizeof path, "%s/odd", dir);
+    snprintf(command, sizeof command,
+             "cd '%s' && ln -s . l1 && ln -s . l2 && ln -s .. sub/up && mkfifo d.txt && "
+             "ln -s /dev/zero e.txt && printf '{\"text\": \"two\"}' | gzip > c.Jsonl.GZ",
+             path);
+    run(command);
+    struct iso_inputs in;
+    assert_int_equal(iso_inputs_find(&in, path, NULL, &err), ISO_OK);
+    assert_int_equal(in.n, 2);
+    assert_int_equal(in.linked.n, 3);
+    assert_int_equal(in.special.n, 2);
+    assert_int_equal(in.unnamed.n, 0);
+    assert_non_null(strstr(in.special.first, "odd/d.txt"));
+    iso_inputs_release(&in);
+    assert_string_equal(read_all(path, NULL, NULL), ISO_HAVE_ZLIB ? "two|one|" : "");
+    /* A format that is set reads all files, but not these. */
+    struct iso_reader_opts opts = {.format = "text"};
+    assert_string_equal(read_all(path, &opts, NULL), "one|");
 }
 
 static void test_standard_input(void **state)
@@ -431,12 +462,19 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blank_lines),    cmocka_unit_test(test_whole_files),
-        cmocka_unit_test(test_long_lines),     cmocka_unit_test(test_line_limit),
-        cmocka_unit_test(test_not_text),       cmocka_unit_test(test_jsonl),
-        cmocka_unit_test(test_jsonl_errors),   cmocka_unit_test(test_compressed),
-        cmocka_unit_test(test_directory),      cmocka_unit_test(test_papers_in_a_directory),
-        cmocka_unit_test(test_standard_input), cmocka_unit_test(test_token_streams),
+        cmocka_unit_test(test_blank_lines),
+        cmocka_unit_test(test_whole_files),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_line_limit),
+        cmocka_unit_test(test_not_text),
+        cmocka_unit_test(test_jsonl),
+        cmocka_unit_test(test_jsonl_errors),
+        cmocka_unit_test(test_compressed),
+        cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_papers_in_a_directory),
+        cmocka_unit_test(test_links_and_special_files),
+        cmocka_unit_test(test_standard_input),
+        cmocka_unit_test(test_token_streams),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
