@@ -52,7 +52,7 @@ static void measure(struct shape s)
         exit(1);
     }
     struct iso_trainer_spec spec = {.arch = arch,
-                                    .peak = {0.01, 0.1, 0.002, 0.003, 0.005},
+                                    .peak = {{0.01, 0.1, 0.002, 0.003, 0.005}},
                                     .steps = s.steps + 1,
                                     .batch = (size_t)s.batch,
                                     .workers = (int)s.threads};

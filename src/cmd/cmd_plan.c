@@ -52,7 +52,7 @@ static void print_table(const struct iso_plan_run *runs, size_t n)
         iso_table_put(&t, iso_format_count(buf, iso_account_unique(&run->account)));
         iso_table_put(&t, iso_format_count(buf, (double)run->tokens));
         iso_table_putf(&t, "%" PRId64, run->steps);
-        iso_table_putf(&t, "%.4g", run->rates.matrix);
+        iso_table_putf(&t, "%.4g", run->rates.of[ISO_GROUP_MATRIX]);
         iso_table_putf(&t, "%" PRId64, run->seed);
     }
     iso_table_print(stdout, &t, ISO_TABLE_TEXT);

@@ -20,21 +20,13 @@
 
 #include "base/err.h"
 #include "kern/kern.h"
+#include "loop/group.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { ISO_LOOP_OPTIONS = 2, ISO_LOOP_PARAMS = 4, ISO_LOOP_GAUGES = 2 };
-
-/* Optimiser groups; each has its own rate. */
-enum iso_param_group {
-    ISO_GROUP_MATRIX,
-    ISO_GROUP_EMBED,
-    ISO_GROUP_HEAD,
-    ISO_GROUP_NORM,
-    ISO_GROUP_SCALAR
-};
 
 /* What a mechanism is asked about: width, iterations, its options, rows at hand. */
 struct iso_loop_shape {

@@ -105,8 +105,6 @@ void iso_params_init(struct iso_params *p, const struct iso_arch *a)
     p->layer = ISO_NEW_N(struct iso_layer_params, p->n_layer);
     each_layer(p, a, put_matrices);
     put_loop(p, a, true);
-    p->matrix_floats = p->floats = (p->floats + ALIGN - 1) / ALIGN * ALIGN;
-
     each_layer(p, a, put_norms);
     put_loop(p, a, false);
     p->norm_emb = put_top(p, "norm_emb.weight", norm_row(d));

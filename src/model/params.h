@@ -1,14 +1,12 @@
 /* The parameter table: one block of floats, and for every tensor in it a row that says its name
  * in checkpoints, its sizes, where it starts, which optimiser group it is in and how it starts.
- * Initialisation, optimiser, checkpoints and counts are loops over this table; gradients and
- * moments are blocks of the same layout.
+ * Initialisation, optimiser, checkpoints and counts are loops over this table; gradients are
+ * blocks of the same layout.
  *
  * What must hold:
- *  1. All matrices (ISO_GROUP_MATRIX) come first, so moments that only AdamW has are a block
- *     behind matrix_floats.
- *  2. c_q, c_k and c_v of a layer stand together: one [3d, d] matrix for the projection, three
+ *  1. c_q, c_k and c_v of a layer stand together: one [3d, d] matrix for the projection, three
  *     matrices for the optimiser and for checkpoints.
- *  3. Offsets depend on the architecture only. */
+ *  2. Offsets depend on the architecture only. */
 #ifndef ISO_MODEL_PARAMS_H
 #define ISO_MODEL_PARAMS_H
 
@@ -43,7 +41,6 @@ struct iso_params {
     struct iso_param *at;
     size_t n, room;
     size_t floats;                  /* of the block */
-    size_t matrix_floats;           /* of its first part */
     struct iso_layer_params *layer; /* prelude, recurrent, coda layers in turn */
     size_t n_layer;
     size_t wte, head, norm_emb, norm_recur, norm_final;

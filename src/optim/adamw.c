@@ -10,10 +10,15 @@
 #define BETA2 0.95
 #define EPS   1e-10f
 
-void iso_adamw(const struct iso_kern *kern, float *w, float *m1, float *m2, const float *g,
-               size_t n, int64_t t, double rate)
+static void step(const struct iso_update *u)
 {
-    double c1 = 1 / (1 - pow(BETA1, (double)t + 1)), c2 = 1 / (1 - pow(BETA2, (double)t + 1));
-    kern->adamw(w, m1, m2, g, n, (float)rate, (float)BETA1, (float)BETA2, EPS, (float)c1,
-                (float)c2);
+    double t = (double)u->t + 1, c1 = 1 / (1 - pow(BETA1, t)), c2 = 1 / (1 - pow(BETA2, t));
+    u->kern->adamw(u->w, u->state[0], u->state[1], u->g, u->n, (float)u->rate, (float)BETA1,
+                   (float)BETA2, EPS, (float)c1, (float)c2);
 }
+
+const struct iso_optimiser iso_optimiser_adamw = {
+    .name = "adamw",
+    .state = {{"m1"}, {"m2"}},
+    .step = step,
+};

@@ -155,12 +155,16 @@ static void short_steps(struct iso_polar *p, int first, size_t rows, size_t cols
     apply(p, p->e, rows, cols, 0);
 }
 
+static double norm(const struct iso_kern *kern, const float *x, size_t n)
+{
+    return sqrt(kern->dot(x, x, n));
+}
+
 void iso_polar_express(struct iso_polar *p, size_t rows, size_t cols)
 {
     const struct iso_kern *k = p->kern;
     size_t n = rows * cols, ratio = rows <= cols ? cols / rows : rows / cols;
-    double norm = sqrt(k->dot(p->x, p->x, n));
-    k->scale(p->x, (float)(1 / (SAFETY * norm + TINY)), p->x, n);
+    k->scale(p->x, (float)(1 / (SAFETY * norm(k, p->x, n) + TINY)), p->x, n);
     int direct = ratio >= 3 && !k->bf16 ? 1 : STEPS;
     for (int s = 0; s < direct; s++)
         long_step(p, polar[s], rows, cols);
@@ -168,16 +172,31 @@ void iso_polar_express(struct iso_polar *p, size_t rows, size_t cols)
         short_steps(p, direct, rows, cols);
 }
 
-void iso_muonh(struct iso_polar *p, float *w, float *m, const float *g, size_t rows, size_t cols,
-               float norm0, double rate)
+enum { M1, NORM0 };
+
+static void init(const struct iso_update *u)
 {
-    const struct iso_kern *k = p->kern;
-    size_t n = rows * cols;
-    k->nesterov(p->x, m, g, n, MOMENTUM);
-    iso_polar_express(p, rows, cols);
-    double step = sqrt(k->dot(p->x, p->x, n));
-    if (step == 0) /* no gradient yet: there is no direction to take */
-        return;
-    k->axpy(w, (float)(-rate * (double)norm0 / step), p->x, n);
-    k->scale(w, (float)((double)norm0 / sqrt(k->dot(w, w, n))), w, n);
+    *u->state[NORM0] = (float)norm(u->kern, u->w, u->n);
 }
+
+static void step(const struct iso_update *u)
+{
+    const struct iso_kern *k = u->kern;
+    struct iso_polar *p = u->polar;
+    double norm0 = (double)*u->state[NORM0];
+    k->nesterov(p->x, u->state[M1], u->g, u->n, MOMENTUM);
+    iso_polar_express(p, u->param->dims[0], u->param->dims[1]);
+    double length = norm(k, p->x, u->n);
+    if (length == 0) /* no gradient yet: there is no direction to take */
+        return;
+    k->axpy(u->w, (float)(-u->rate * norm0 / length), p->x, u->n);
+    k->scale(u->w, (float)(norm0 / norm(k, u->w, u->n)), u->w, u->n);
+}
+
+const struct iso_optimiser iso_optimiser_muonh = {
+    .name = "muonh",
+    .state = {[M1] = {"m1"}, [NORM0] = {"norm0", .number = true}},
+    .whole = true,
+    .init = init,
+    .step = step,
+};

@@ -7,11 +7,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SLICE = 1 << 15 }; /* floats of an AdamW item: small enough to share out evenly */
+enum { SLICE = 1 << 15 }; /* floats of an item that may be cut: small enough to share evenly */
 
 double iso_schedule(int64_t t, int64_t steps)
 {
     return 1 - 0.9 * (double)t / (double)steps;
+}
+
+const struct iso_optimiser *const iso_optimiser_of[ISO_N_GROUP] = {
+    [ISO_GROUP_MATRIX] = &iso_optimiser_muonh, [ISO_GROUP_EMBED] = &iso_optimiser_adamw,
+    [ISO_GROUP_HEAD] = &iso_optimiser_adamw,   [ISO_GROUP_NORM] = &iso_optimiser_adamw,
+    [ISO_GROUP_SCALAR] = &iso_optimiser_adamw,
+};
+
+static const struct iso_optimiser *method(const struct iso_param *t)
+{
+    return iso_optimiser_of[t->group];
 }
 
 static void list_items(struct iso_optim *o)
@@ -19,10 +30,54 @@ static void list_items(struct iso_optim *o)
     const struct iso_params *p = &o->m->params;
     for (size_t i = 0; i < p->n; i++) {
         const struct iso_param *t = &p->at[i];
-        size_t step = t->group == ISO_GROUP_MATRIX ? t->n : SLICE;
+        size_t step = method(t)->whole ? t->n : SLICE;
         for (size_t at = 0; at < t->n; at += step)
             *ISO_PUSH(o->item, o->n_item, o->room) =
-                (struct iso_optim_item){t, t->offset + at, t->n - at < step ? t->n - at : step};
+                (struct iso_optim_item){t, at, t->n - at < step ? t->n - at : step};
+    }
+}
+
+/* Floats of state k of a tensor. */
+static size_t state_floats(const struct iso_param *t, int k)
+{
+    return !method(t)->state[k].name ? 0 : method(t)->state[k].number ? 1 : t->n;
+}
+
+static size_t all_state_floats(const struct iso_params *p)
+{
+    size_t floats = 0;
+    for (size_t i = 0; i < p->n; i++)
+        for (int k = 0; k < ISO_OPTIM_STATES; k++)
+            floats += state_floats(&p->at[i], k);
+    return floats;
+}
+
+/* The update of n elements of a tensor from `first` on. */
+static struct iso_update update_of(const struct iso_optim *o, const struct iso_param *t,
+                                   size_t first, size_t n)
+{
+    struct iso_update u = {
+        .kern = o->m->kern, .param = t, .n = n, .w = o->m->w + t->offset + first};
+    for (int k = 0; k < ISO_OPTIM_STATES; k++)
+        if (method(t)->state[k].name)
+            u.state[k] =
+                o->state[t - o->m->params.at][k] + (method(t)->state[k].number ? 0 : first);
+    return u;
+}
+
+static void start_states(struct iso_optim *o)
+{
+    const struct iso_params *p = &o->m->params;
+    o->state_floats = all_state_floats(p);
+    o->states = iso_alloc_aligned(o->state_floats, sizeof *o->states);
+    o->state = iso_alloc(p->n, sizeof *o->state);
+    float *at = o->states;
+    for (size_t i = 0; i < p->n; i++) {
+        for (int k = 0; k < ISO_OPTIM_STATES; at += state_floats(&p->at[i], k), k++)
+            o->state[i][k] = state_floats(&p->at[i], k) ? at : NULL;
+        struct iso_update u = update_of(o, &p->at[i], 0, p->at[i].n);
+        if (method(&p->at[i])->init)
+            method(&p->at[i])->init(&u);
     }
 }
 
@@ -35,7 +90,7 @@ static struct largest largest_matrix(const struct iso_params *p)
     struct largest l = {1, 1, 1};
     for (size_t i = 0; i < p->n; i++) {
         const struct iso_param *t = &p->at[i];
-        if (t->group != ISO_GROUP_MATRIX)
+        if (!method(t)->whole)
             continue;
         bool wide = t->dims[0] <= t->dims[1];
         size_t side = t->dims[wide ? 0 : 1], longest = t->dims[wide ? 1 : 0];
@@ -46,26 +101,17 @@ static struct largest largest_matrix(const struct iso_params *p)
     return l;
 }
 
-struct iso_optim *iso_optim_new(struct iso_model *m, const double peak[ISO_N_GROUP], int workers)
+struct iso_optim *iso_optim_new(struct iso_model *m, const struct iso_rates *peak, int workers)
 {
-    const struct iso_params *p = &m->params;
     struct iso_optim *o = ISO_NEW(struct iso_optim);
     o->m = m;
     o->workers = workers;
-    for (int g = 0; g < ISO_N_GROUP; g++)
-        o->peak[g] = peak[g];
-    o->m1 = iso_alloc_aligned(p->floats, sizeof(float));
-    o->m2 = iso_alloc_aligned(p->floats - p->matrix_floats, sizeof(float));
-    o->norm0 = ISO_NEW_N(float, p->n);
-    for (size_t i = 0; i < p->n; i++) {
-        const float *w = m->w + p->at[i].offset;
-        if (p->at[i].group == ISO_GROUP_MATRIX)
-            o->norm0[i] = (float)sqrt(m->kern->dot(w, w, p->at[i].n));
-    }
+    o->peak = *peak;
+    start_states(o);
     list_items(o);
     o->squares = ISO_NEW_N(double, o->n_item);
     o->polar = ISO_NEW_N(struct iso_polar, (size_t)workers);
-    struct largest l = largest_matrix(p);
+    struct largest l = largest_matrix(&m->params);
     for (int i = 0; i < workers; i++)
         iso_polar_init(&o->polar[i], m->kern, l.floats, l.side, l.longest);
     return o;
@@ -78,9 +124,8 @@ void iso_optim_free(struct iso_optim *o)
     for (int i = 0; i < o->workers; i++)
         iso_polar_release(&o->polar[i]);
     free(o->polar);
-    free(o->m1);
-    free(o->m2);
-    free(o->norm0);
+    free(o->states);
+    free(o->state);
     free(o->item);
     free(o->squares);
     free(o);
@@ -89,11 +134,10 @@ void iso_optim_free(struct iso_optim *o)
 size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers)
 {
     struct largest l = largest_matrix(p);
-    size_t moments = (2 * p->floats - p->matrix_floats) * sizeof(float);
     size_t tall = kern->pack_bytes(l.longest, l.side), wide = kern->pack_bytes(l.side, l.longest);
     size_t scratch = (2 * l.floats + 4 * l.side * l.side) * sizeof(float) +
                      (tall > wide ? tall : wide) + iso_kern_ws_bytes(1, 2);
-    return moments + (size_t)workers * scratch;
+    return all_state_floats(p) * sizeof(float) + (size_t)workers * scratch;
 }
 
 double iso_optim_seconds(struct iso_optim *o)
@@ -106,7 +150,7 @@ double iso_optim_seconds(struct iso_optim *o)
     double sum = 0;
     for (size_t i = 0; i < o->m->params.n; i++) {
         const struct iso_param *t = &o->m->params.at[i];
-        if (t->group != ISO_GROUP_MATRIX)
+        if (!method(t)->whole)
             continue;
         size_t k = 0;
         while (k < SHAPES - 1 && known[k].rows > 0 &&
@@ -129,17 +173,17 @@ void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, float *const 
 {
     const struct iso_optim_item *it = &o->item[i];
     const struct iso_kern *k = o->m->kern;
-    const struct iso_params *p = &o->m->params;
-    double rate = o->peak[it->param->group] * factor;
-    float *g = grad[0] + it->offset, *w = o->m->w + it->offset, *m1 = o->m1 + it->offset;
+    size_t offset = it->param->offset + it->first;
+    float *g = grad[0] + offset;
     for (int j = 1; j < n; j++)
-        k->add(g, grad[j] + it->offset, it->n);
+        k->add(g, grad[j] + offset, it->n);
     o->squares[i] = k->dot(g, g, it->n);
-    if (it->param->group == ISO_GROUP_MATRIX)
-        iso_muonh(&o->polar[worker], w, m1, g, it->param->dims[0], it->param->dims[1],
-                  o->norm0[it->param - p->at], rate);
-    else
-        iso_adamw(k, w, m1, o->m2 + (it->offset - p->matrix_floats), g, it->n, t, rate);
+    struct iso_update u = update_of(o, it->param, it->first, it->n);
+    u.polar = &o->polar[worker];
+    u.g = g;
+    u.t = t;
+    u.rate = o->peak.of[it->param->group] * factor;
+    method(it->param)->step(&u);
 }
 
 double iso_optim_grad_norm(const struct iso_optim *o)

@@ -1,4 +1,4 @@
-/* The optimiser: MuonH for the matrices, AdamW for the rest, one linear schedule for all rates.
+/* The optimiser: a method for each group of parameters, one linear schedule for all rates.
  *
  * A step is a list of independent items, each a matrix or a slice of another tensor: sum the
  * workers' gradients in their fixed order, measure, update.  Which thread takes which item
@@ -6,14 +6,15 @@
  *
  * What must hold:
  *  1. ‖W‖_F of a MuonH matrix is norm0, that of the weights the run began with, after each step.
- *  2. Moments and norm0 are the whole state: with the weights and the step number they continue
- *     a run exactly. */
+ *  2. The states are all that is kept: with the weights and the step number they continue a run
+ *     exactly. */
 #ifndef ISO_OPTIM_OPTIM_H
 #define ISO_OPTIM_OPTIM_H
 
 #include "model/model.h"
+#include "plan/rates.h"
 
-enum { ISO_N_GROUP = ISO_GROUP_SCALAR + 1 };
+enum { ISO_OPTIM_STATES = 2 }; /* that a method may keep of a tensor */
 
 /* Step t of `steps` runs at 1 − 0.9 t/steps of the peak rates: no warm-up, down to a tenth. */
 double iso_schedule(int64_t t, int64_t steps);
@@ -35,17 +36,45 @@ void iso_polar_release(struct iso_polar *p);
 /* Five Polar-Express steps on p->x, [rows, cols], after dividing by 1.02 ‖x‖_F + 1e-6. */
 void iso_polar_express(struct iso_polar *p, size_t rows, size_t cols);
 
+/* One update: of a tensor, or of a slice of it. */
+struct iso_update {
+    const struct iso_kern *kern;
+    struct iso_polar *polar; /* the thread's scratch */
+    const struct iso_param *param;
+    size_t n;
+    float *w;                       /* [n] */
+    const float *g;                 /* [n] */
+    float *state[ISO_OPTIM_STATES]; /* [n] each, or the tensor's one number */
+    int64_t t;                      /* step, from 0 */
+    double rate;
+};
+
+/* A method is a row; optim.c says which group uses which. */
+struct iso_optimiser {
+    const char *name;
+    struct {
+        const char *name; /* in checkpoints; NULL: not in use */
+        bool number;      /* one for the tensor; else of the tensor's shape */
+    } state[ISO_OPTIM_STATES];
+    bool whole; /* a step needs the whole matrix and the scratch; else any slice will do */
+    void (*init)(const struct iso_update *u); /* of states that do not start at 0; NULL: none */
+    void (*step)(const struct iso_update *u);
+};
+
+extern const struct iso_optimiser iso_optimiser_muonh, iso_optimiser_adamw;
+extern const struct iso_optimiser *const iso_optimiser_of[ISO_N_GROUP];
+
 struct iso_optim_item {
     const struct iso_param *param;
-    size_t offset, n; /* in the block */
+    size_t first, n; /* elements of the tensor */
 };
 
 struct iso_optim {
     struct iso_model *m;
-    double peak[ISO_N_GROUP]; /* rates before the schedule */
-    float *m1;                /* first moments, [floats] */
-    float *m2;                /* AdamW's second moments, [floats − matrix_floats] */
-    float *norm0;             /* [number of tensors]; 0 for those that are no matrices */
+    struct iso_rates peak; /* before the schedule */
+    float *states;         /* [state_floats], the memory of all states */
+    size_t state_floats;
+    float *(*state)[ISO_OPTIM_STATES]; /* of each tensor; NULL: not in use */
     struct iso_optim_item *item;
     size_t n_item, room;
     double *squares;         /* [n_item] of the gradients, this step */
@@ -53,24 +82,19 @@ struct iso_optim {
     int workers;
 };
 
-/* An optimiser for `workers` threads with moments zero and norm0 from the present weights. */
-struct iso_optim *iso_optim_new(struct iso_model *m, const double peak[ISO_N_GROUP], int workers);
+/* An optimiser for `workers` threads, its states those of a run that begins with the present
+ * weights. */
+struct iso_optim *iso_optim_new(struct iso_model *m, const struct iso_rates *peak, int workers);
 void iso_optim_free(struct iso_optim *o);
 size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers);
 
 /* Item i of step t (from 0), on thread `worker`: grad[0] gets the sum over the n gradient blocks,
- * then moments and weights move at `factor` times the peak rates. */
+ * then states and weights move at `factor` times the peak rates. */
 void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, float *const *grad, int n,
                         int64_t t, double factor);
 /* Seconds that the matrices of one step take on one thread, by timing one of each shape. */
 double iso_optim_seconds(struct iso_optim *o);
 /* After all items: the norm of the gradient. */
 double iso_optim_grad_norm(const struct iso_optim *o);
-
-/* The two methods on one tensor; `g` is the gradient. */
-void iso_muonh(struct iso_polar *p, float *w, float *m, const float *g, size_t rows, size_t cols,
-               float norm0, double rate);
-void iso_adamw(const struct iso_kern *kern, float *w, float *m1, float *m2, const float *g,
-               size_t n, int64_t t, double rate);
 
 #endif

@@ -42,8 +42,8 @@ static void make_id(struct iso_plan_run *run)
                    a->seq_len, a->vocab);
     iso_str_printf(&text, " B%" PRId64 " n%" PRId64 " seed%" PRId64, run->batch_tokens, run->steps,
                    run->seed);
-    iso_str_printf(&text, " %.9g %.9g %.9g %.9g %.9g", run->rates.matrix, run->rates.embed,
-                   run->rates.head, run->rates.norm, run->rates.scalar);
+    for (int g = 0; g < ISO_N_GROUP; g++)
+        iso_str_printf(&text, " %.9g", run->rates.of[g]);
     uint64_t hash = iso_mix64(iso_hash64(text.text, text.len));
     snprintf(budget, sizeof budget, "%.3g", run->budget);
     char *plus = strchr(budget, '+');
@@ -84,7 +84,7 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
                              struct iso_err *err)
 {
     *run = (struct iso_plan_run){
-        .base_rate = grid->rates.matrix,
+        .base_rate = grid->rates.of[ISO_GROUP_MATRIX],
         .budget = budget,
         .s = s,
         .batch_tokens = grid->batch_tokens,
@@ -141,7 +141,7 @@ static enum iso_status plan_width(struct planner *p, double budget, int64_t r, d
     size_t n_rate = grid.matrix_rates.n;
     for (size_t i = 0; i < (n_rate ? n_rate : 1); i++) {
         if (n_rate)
-            grid.rates.matrix = grid.matrix_rates.at[i];
+            grid.rates.of[ISO_GROUP_MATRIX] = grid.matrix_rates.at[i];
         for (size_t k = 0; k < grid.seeds.n; k++) {
             const char *key;
             struct iso_plan_run *run = ISO_PUSH(p->runs, p->n, p->room);
@@ -223,16 +223,26 @@ void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t
         const struct iso_plan_run *run = &runs[i];
         const struct iso_arch *a = &run->arch;
         const struct iso_account *c = &run->account;
-        const double numbers[] = {(double)a->bptt,    (double)a->d_model,
-                                  (double)a->n_head,  (double)a->prelude,
-                                  (double)a->recur,   (double)a->coda,
-                                  c->n_once,          c->n_rec,
-                                  c->n_inject,        c->n_embed,
-                                  c->flops,           (double)run->tokens,
-                                  (double)run->steps, (double)run->batch_tokens,
-                                  run->base_rate,     run->rates.matrix,
-                                  run->rates.embed,   run->rates.head,
-                                  run->rates.norm,    (double)run->seed};
+        const double numbers[] = {(double)a->bptt,
+                                  (double)a->d_model,
+                                  (double)a->n_head,
+                                  (double)a->prelude,
+                                  (double)a->recur,
+                                  (double)a->coda,
+                                  c->n_once,
+                                  c->n_rec,
+                                  c->n_inject,
+                                  c->n_embed,
+                                  c->flops,
+                                  (double)run->tokens,
+                                  (double)run->steps,
+                                  (double)run->batch_tokens,
+                                  run->base_rate,
+                                  run->rates.of[ISO_GROUP_MATRIX],
+                                  run->rates.of[ISO_GROUP_EMBED],
+                                  run->rates.of[ISO_GROUP_HEAD],
+                                  run->rates.of[ISO_GROUP_NORM],
+                                  (double)run->seed};
         char buf[32];
         iso_table_put(t, run->id);
         iso_table_put(t, iso_format_double(buf, run->budget));

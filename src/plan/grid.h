@@ -41,7 +41,7 @@ struct iso_grid {
     int64_t bptt;
     int64_t batch_tokens;
     struct iso_rates rates;
-    struct iso_numbers matrix_rates; /* base matrix rates to compare; none: rates.matrix */
+    struct iso_numbers matrix_rates; /* base matrix rates to compare; none: that of rates */
     struct iso_transfer transfer;
     const char *data;                /* packed data directory; NULL when not given */
     const struct iso_yaml *document; /* to find the line of a key */

@@ -3,18 +3,17 @@
 
 #include <math.h>
 
-#define RATE(field, text)                                                                          \
-    {                                                                                              \
-        .name = #field, .kind = ISO_KEY_NUMBER, .offset = offsetof(struct iso_rates, field),       \
-        .min = 1e-12, .max = 1e6, .help = text                                                     \
-    }
+#define RATE(group, text)                                                                          \
+    .kind = ISO_KEY_NUMBER, .offset = offsetof(struct iso_rates, of[group]), .min = 1e-12,         \
+    .max = 1e6, .help = text
 const struct iso_key iso_rates_keys[] = {
-    RATE(matrix, "MuonH rate of the matrices"),
-    RATE(embed, "AdamW rate of the embedding"),
-    RATE(head, "AdamW rate of lm_head"),
-    RATE(norm, "AdamW rate of the norm scales"),
-    RATE(scalar, "AdamW rate of a loop mechanism's scalars"),
-    {0},
+    [ISO_GROUP_MATRIX] = {"matrix", RATE(ISO_GROUP_MATRIX, "MuonH rate of the matrices")},
+    [ISO_GROUP_EMBED] = {"embed", RATE(ISO_GROUP_EMBED, "AdamW rate of the embedding")},
+    [ISO_GROUP_HEAD] = {"head", RATE(ISO_GROUP_HEAD, "AdamW rate of lm_head")},
+    [ISO_GROUP_NORM] = {"norm", RATE(ISO_GROUP_NORM, "AdamW rate of the norm scales")},
+    [ISO_GROUP_SCALAR] = {"scalar",
+                          RATE(ISO_GROUP_SCALAR, "AdamW rate of a loop mechanism's scalars")},
+    [ISO_N_GROUP] = {0},
 };
 
 #define WHOLE(field, low, high, text)                                                              \
@@ -37,14 +36,17 @@ const struct iso_key iso_transfer_keys[] = {
      .min = 1e-6,
      .max = 1e6,
      .help = "training tokens of the reference per executed parameter"},
-    EXPONENT(batch_exponent, "of every rate over the batch"),
+    EXPONENT(batch_exponent, "of the rates of matrix, embed and head over the batch"),
     EXPONENT(data_exponent, "of the matrix rate over the tokens"),
     EXPONENT(width_exponent, "of the other rates over the width"),
     {0},
 };
 
-const struct iso_rates iso_rates_paper = {
-    .matrix = 0.014, .embed = 0.3, .head = 0.004, .norm = 0.005, .scalar = 0.01};
+const struct iso_rates iso_rates_paper = {.of = {[ISO_GROUP_MATRIX] = 0.014,
+                                                 [ISO_GROUP_EMBED] = 0.3,
+                                                 [ISO_GROUP_HEAD] = 0.004,
+                                                 [ISO_GROUP_NORM] = 0.005,
+                                                 [ISO_GROUP_SCALAR] = 0.01}};
 const struct iso_transfer iso_transfer_paper = {.width = 640,
                                                 .batch_tokens = 262144,
                                                 .looped_r = 4,
@@ -67,15 +69,28 @@ double iso_transfer_tokens(const struct iso_transfer *t, const struct iso_arch *
     return t->tokens_per_param * (depth * 12 * d * d + inject + (2 * unique_layers + 3) * d);
 }
 
+/* What the rate of a group is scaled by. */
+static const struct {
+    bool batch, data, width;
+} scaled_by[ISO_N_GROUP] = {
+    [ISO_GROUP_MATRIX] = {.batch = true, .data = true},
+    [ISO_GROUP_EMBED] = {.batch = true, .width = true},
+    [ISO_GROUP_HEAD] = {.batch = true, .width = true},
+    [ISO_GROUP_NORM] = {.width = true},
+    [ISO_GROUP_SCALAR] = {.width = true},
+};
+
 struct iso_rates iso_rates_transfer(const struct iso_rates *base, const struct iso_transfer *t,
                                     const struct iso_arch *a, double batch, double tokens)
 {
     double over_batch = pow(batch / (double)t->batch_tokens, t->batch_exponent);
     double over_data = pow(tokens / iso_transfer_tokens(t, a), t->data_exponent);
     double over_width = pow((double)a->d_model / (double)t->width, t->width_exponent);
-    return (struct iso_rates){.matrix = base->matrix * over_batch * over_data,
-                              .embed = base->embed * over_batch * over_width,
-                              .head = base->head * over_batch * over_width,
-                              .norm = base->norm * over_batch * over_width,
-                              .scalar = base->scalar * over_batch * over_width};
+    struct iso_rates rates = *base;
+    for (int g = 0; g < ISO_N_GROUP; g++) {
+        rates.of[g] *= scaled_by[g].batch ? over_batch : 1;
+        rates.of[g] *= scaled_by[g].data ? over_data : 1;
+        rates.of[g] *= scaled_by[g].width ? over_width : 1;
+    }
+    return rates;
 }

@@ -1,7 +1,8 @@
 /* Learning rates and their transfer over width, batch and training horizon (HyperP and muP):
  *
- *     matrix rate  = base · (B/B_ref)^b · (D/D_ref)^t
- *     other rates  = base · (B/B_ref)^b · (d/d_ref)^w
+ *     matrix           base · (B/B_ref)^b · (D/D_ref)^t
+ *     embed, head      base · (B/B_ref)^b · (d/d_ref)^w
+ *     norm, scalar     base · (d/d_ref)^w
  *
  * with b = 0.558, t = −0.32, w = −0.5.  D_ref = tokens_per_param x the executed parameters of a
  * reference model of width d_ref: the plain stack for r = 1, the linear loop with looped_r
@@ -13,8 +14,9 @@
 #include "base/settings.h"
 #include "plan/arch.h"
 
+/* A rate for each group; iso_rates_keys[group].name is the group's name. */
 struct iso_rates {
-    double matrix, embed, head, norm, scalar;
+    double of[ISO_N_GROUP];
 };
 
 struct iso_transfer {

@@ -165,10 +165,10 @@ void iso_run_record_from_plan(struct iso_run_record *rec, const struct iso_plan_
     rec->steps = (double)run->steps;
     rec->batch_tokens = (double)run->batch_tokens;
     rec->lr_base = run->base_rate;
-    rec->lr_matrix = run->rates.matrix;
-    rec->lr_embed = run->rates.embed;
-    rec->lr_head = run->rates.head;
-    rec->lr_norm = run->rates.norm;
+    rec->lr_matrix = run->rates.of[ISO_GROUP_MATRIX];
+    rec->lr_embed = run->rates.of[ISO_GROUP_EMBED];
+    rec->lr_head = run->rates.of[ISO_GROUP_HEAD];
+    rec->lr_norm = run->rates.of[ISO_GROUP_NORM];
     rec->seed = (double)run->seed;
 }
 

@@ -10,9 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const rate_name[ISO_N_GROUP] = {"rate_matrix", "rate_embed", "rate_head",
-                                                   "rate_norm", "rate_scalar"};
-
 /* Length of the part of the file that is complete lines of steps up to `step`. */
 static size_t keep(const struct iso_str *text, int64_t step)
 {
@@ -64,6 +61,16 @@ static void put_known(struct iso_json_out *w, struct iso_tfevents *events, int64
         iso_tfevents_put(events, step, name, x);
 }
 
+static void put_rates(struct iso_json_out *w, struct iso_tfevents *events,
+                      const struct iso_metrics_line *l)
+{
+    for (int g = 0; g < ISO_N_GROUP; g++) {
+        char name[32];
+        snprintf(name, sizeof name, "rate_%s", iso_rates_keys[g].name);
+        put_known(w, events, l->step, name, l->rate.of[g]);
+    }
+}
+
 enum iso_status iso_metrics_put(struct iso_metrics *m, const struct iso_metrics_line *l,
                                 struct iso_err *err)
 {
@@ -76,8 +83,7 @@ enum iso_status iso_metrics_put(struct iso_metrics *m, const struct iso_metrics_
     put_known(&w, m->events, l->step, "loss", l->loss);
     put_known(&w, m->events, l->step, "grad_norm", l->grad_norm);
     put_known(&w, m->events, l->step, "val_loss", l->val_loss);
-    for (int g = 0; g < ISO_N_GROUP; g++)
-        put_known(&w, m->events, l->step, rate_name[g], l->rate[g]);
+    put_rates(&w, m->events, l);
     for (int g = 0; g < ISO_LOOP_GAUGES && l->gauge[g].name; g++)
         put_known(&w, m->events, l->step, l->gauge[g].name, l->gauge[g].value);
     put_known(&w, m->events, l->step, "tokens_per_second", l->tokens_per_second);

@@ -11,7 +11,7 @@ struct iso_metrics_line {
     int64_t step, tokens;             /* done after this step */
     double flops;                     /* executed so far */
     double loss, grad_norm, val_loss; /* NaN: not measured */
-    double rate[ISO_N_GROUP];
+    struct iso_rates rate;
     double tokens_per_second, gflops, seconds;
     struct {
         const char *name; /* NULL: not in use */

@@ -213,10 +213,9 @@ static enum iso_status share_out(struct job *j, struct iso_trainer_spec *spec,
 
 static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
 {
-    const struct iso_rates *r = &j->run.rates;
     struct iso_trainer_spec spec = {
         .arch = j->run.arch,
-        .peak = {r->matrix, r->embed, r->head, r->norm, r->scalar},
+        .peak = j->run.rates,
         .steps = j->run.steps,
         .batch = (size_t)(j->run.batch_tokens / j->run.arch.seq_len),
     };
@@ -364,7 +363,7 @@ static enum iso_status step(struct job *j, struct iso_progress *p, double *loss)
     l.flops = 2 * (double)t->macs;
     l.loss = *loss;
     for (int g = 0; g < ISO_N_GROUP; g++)
-        l.rate[g] = t->spec.peak[g] * factor;
+        l.rate.of[g] = t->spec.peak.of[g] * factor;
     read_gauges(&l, t->model);
     l.tokens_per_second = (double)j->run.batch_tokens / seconds;
     l.gflops = 2e-9 * (double)(t->macs - macs) / seconds;

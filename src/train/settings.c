@@ -90,7 +90,7 @@ enum iso_status iso_train_from_grid(struct iso_train_settings *s, struct iso_are
         s->d_model = runs[i].arch.d_model;
         s->seed = runs[i].seed;
         s->budget = runs[i].budget;
-        s->grid.rates.matrix = runs[i].base_rate;
+        s->grid.rates.of[ISO_GROUP_MATRIX] = runs[i].base_rate;
         return ISO_OK;
     }
     return iso_fail(err, ISO_BAD_INPUT, "%s has no run %s; isodepth plan %s lists its %zu runs",

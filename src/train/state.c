@@ -15,8 +15,7 @@
 
 static const char model_file[] = "model.safetensors", optim_file[] = "optimiser.safetensors";
 
-/* A list of the optimiser's tensors, for writing and for reading: first moments of all, second
- * ones of AdamW's, the norms of MuonH's. */
+/* A list of the optimiser's states, for writing and for reading. */
 struct slot {
     char name[80];
     size_t dims[3];
@@ -27,24 +26,19 @@ struct slot {
 static struct slot *optim_slots(const struct iso_optim *o, size_t *n)
 {
     const struct iso_params *p = &o->m->params;
-    struct slot *slots = ISO_NEW_N(struct slot, 2 * p->n);
+    struct slot *slots = ISO_NEW_N(struct slot, ISO_OPTIM_STATES * p->n);
     *n = 0;
     for (size_t i = 0; i < p->n; i++) {
         const struct iso_param *t = &p->at[i];
-        struct slot *m = &slots[(*n)++], *other = &slots[(*n)++];
-        snprintf(m->name, sizeof m->name, "m1.%s", t->name);
-        m->data = o->m1 + t->offset;
-        memcpy(m->dims, t->dims, sizeof m->dims);
-        m->n_dims = t->n_dims;
-        *other = *m;
-        if (t->group == ISO_GROUP_MATRIX) {
-            snprintf(other->name, sizeof other->name, "norm0.%s", t->name);
-            *other->dims = 1;
-            other->n_dims = 1;
-            other->data = &o->norm0[i];
-        } else {
-            snprintf(other->name, sizeof other->name, "m2.%s", t->name);
-            other->data = o->m2 + (t->offset - p->matrix_floats);
+        const struct iso_optimiser *method = iso_optimiser_of[t->group];
+        for (int k = 0; k < ISO_OPTIM_STATES && method->state[k].name; k++) {
+            struct slot *s = &slots[(*n)++];
+            *s = (struct slot){.dims = {1}, .n_dims = 1, .data = o->state[i][k]};
+            snprintf(s->name, sizeof s->name, "%s.%s", method->state[k].name, t->name);
+            if (method->state[k].number)
+                continue;
+            memcpy(s->dims, t->dims, sizeof s->dims);
+            s->n_dims = t->n_dims;
         }
     }
     return slots;

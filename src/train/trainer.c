@@ -39,7 +39,7 @@ struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
     t->spec = *spec;
     t->model = iso_model_new(&spec->arch, kern, true);
     iso_params_start(&t->model->params, t->model->w, &spec->arch, seed);
-    t->optim = iso_optim_new(t->model, spec->peak, spec->workers);
+    t->optim = iso_optim_new(t->model, &spec->peak, spec->workers);
     t->team = iso_team_new(spec->workers);
     t->pass = ISO_NEW_N(struct iso_pass *, workers);
     t->grad = ISO_NEW_N(float *, workers);

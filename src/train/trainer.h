@@ -22,10 +22,10 @@ struct iso_row_source {
 
 struct iso_trainer_spec {
     struct iso_arch arch;
-    double peak[ISO_N_GROUP]; /* rates before the schedule */
-    int64_t steps;            /* of the whole run */
-    size_t batch;             /* sequences per step */
-    size_t micro;             /* sequences that a worker takes at once */
+    struct iso_rates peak; /* before the schedule */
+    int64_t steps;         /* of the whole run */
+    size_t batch;          /* sequences per step */
+    size_t micro;          /* sequences that a worker takes at once */
     int workers;
 };
 

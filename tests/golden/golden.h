@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/pass.h"
+#include "plan/rates.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ struct golden_case {
     char name[64];
     struct iso_arch arch;
     size_t batch, T, steps, r_trained;
-    double rate[5], loss, greedy_gap;
+    double loss, greedy_gap;
+    struct iso_rates rate;
     double *losses, *grad_norms;
     int32_t *tokens, *prompt, *greedy;
     size_t n_tokens, n_prompt, n_greedy;
@@ -124,7 +126,7 @@ static inline void golden_line(struct golden_case *c, const char *key, char *res
             *whole[i].to = strtoll(rest, NULL, 10);
     for (int i = 0; i < 5; i++)
         if (iso_str_eq(key, rates[i]))
-            c->rate[i] = strtod(rest, NULL);
+            c->rate.of[i] = strtod(rest, NULL);
     if (iso_str_eq(key, "case"))
         snprintf(c->name, sizeof c->name, "%s", rest);
     else if (iso_str_eq(key, "loop"))

@@ -120,7 +120,7 @@ static void check_training(struct golden_case *c)
     if (bf16 && !iso_str_ends(c->name, "-cold"))
         return;
     struct iso_model *m = golden_model(c, kern);
-    struct iso_optim *o = iso_optim_new(m, c->rate, 1);
+    struct iso_optim *o = iso_optim_new(m, &c->rate, 1);
     float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
     for (size_t t = 0; t < c->steps; t++) {
         m->kern->fill(grad, 0, m->params.floats);

@@ -89,19 +89,23 @@ static void test_muonh(void **state)
 {
     (void)state;
     enum { R = 12, C = 48, N = R * C };
-    float w[N], m[N] = {0}, g[N] = {0}, old[N];
+    float w[N], m[N] = {0}, g[N] = {0}, old[N], kept;
     struct iso_rng rng = {1, 1, 0};
     struct iso_polar p;
+    struct iso_param param = {.dims = {R, C}};
+    const struct iso_update u = {kern, &p, &param, N, w, g, {m, &kept}, 0, 0.1};
     iso_polar_init(&p, kern, N, R, C);
     for (int i = 0; i < N; i++)
         old[i] = w[i] = (float)iso_rng_normal(&rng);
     double norm0 = sqrt(kern->dot(w, w, N));
-    iso_muonh(&p, w, m, g, R, C, (float)norm0, 0.1);
+    iso_optimiser_muonh.init(&u);
+    assert_true(fabs((double)kept / norm0 - 1) < 1e-6);
+    iso_optimiser_muonh.step(&u);
     assert_memory_equal(w, old, sizeof w);
     for (int t = 0; t < 5; t++) {
         for (int i = 0; i < N; i++)
             g[i] = (float)iso_rng_normal(&rng);
-        iso_muonh(&p, w, m, g, R, C, (float)norm0, 0.1);
+        iso_optimiser_muonh.step(&u);
         assert_true(fabs(sqrt(kern->dot(w, w, N)) / norm0 - 1) < 1e-6);
     }
     assert_true(memcmp(w, old, sizeof w) != 0);
@@ -113,8 +117,9 @@ static void test_adamw(void **state)
 {
     (void)state;
     float w[3] = {1, 1, 1}, m[3] = {0}, v[3] = {0}, g[3] = {0.5f, -2, 0};
-    for (int64_t t = 0; t < 2; t++)
-        iso_adamw(kern, w, m, v, g, 3, t, 0.01);
+    struct iso_update u = {.kern = kern, .n = 3, .w = w, .g = g, .state = {m, v}, .rate = 0.01};
+    for (u.t = 0; u.t < 2; u.t++)
+        iso_optimiser_adamw.step(&u);
     assert_true(fabsf(w[0] - 0.98f) < 1e-6f && fabsf(w[1] - 1.02f) < 1e-6f && w[2] == 1);
     assert_true(fabsf(m[0] - 0.5f * (1 - 0.64f)) < 1e-6f);
     assert_true(fabsf(v[1] - 4 * (1 - 0.9025f)) < 1e-5f);

@@ -260,6 +260,6 @@ def transfer(looped, d, batch_tokens, tokens):
     """Peak rates {group: rate} of a run of `tokens` tokens with batches of `batch_tokens`."""
     batch = (batch_tokens / 262144) ** 0.558
     rates = {"muon": 0.014 * batch * (tokens / (10 * reference_executed(looped))) ** -0.32}
-    for name, base in (("embed", 0.3), ("head", 0.004), ("norm", 0.005), ("scalar", 0.01)):
-        rates[name] = base * batch * (d / 640) ** -0.5
+    for name, base in (("embed", 0.3 * batch), ("head", 0.004 * batch), ("norm", 0.005), ("scalar", 0.01)):
+        rates[name] = base * (d / 640) ** -0.5
     return rates
