@@ -46,7 +46,7 @@ cmp single/model.safetensors kept/model.safetensors || fail "other threads, othe
 [ ! -s log ] || fail "a warning without a reason: $(cat log)"
 cut_off changed
 "$I" train run.yaml --out changed --threads 2 >log 2>&1 || fail "going on with more threads"
-grep -q 'began with 1 threads, 2 sequences at once' log || fail "more threads say: $(cat log)"
+grep -q 'began with 1 threads, [0-9]* sequences at once' log || fail "more threads say: $(cat log)"
 
 # Ctrl-C is the same, with exit code 3.
 stops=0

@@ -142,7 +142,7 @@ code=0; wait $pid 2>/dev/null || code=$?
 [ $code = $((128 + $(kill -l BUS))) ] || fail "SIGBUS from outside: $code $(cat log)"
 
 # A run whose loss is not finite any more is recorded as diverged, and not repeated.
-wild=(--set rates.norm=1e6 --set transfer.batch_exponent=4 --set transfer.batch_tokens=1)
+wild=(--set rates.norm=1e6 --set transfer.width=1000000 --set transfer.width_exponent=-4)
 for words in 'diverged: the loss at step' 'diverged before'; do
     code=0; "$I" train run.yaml --out bad "${wild[@]}" 2>log || code=$?
     [ $code = 1 ] && grep -q "$words" log || fail "divergence: $code $(cat log)"
