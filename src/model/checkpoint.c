@@ -102,7 +102,7 @@ enum iso_status iso_checkpoint_arch(struct iso_arch *a, const struct iso_safeten
     if (!text)
         return iso_fail(err, ISO_BAD_INPUT,
                         "%s: no \"" ARCH_KEY "\" entry in its metadata, so its architecture is "
-                        "unknown; docs/training.md tells what it holds",
+                        "unknown; docs/training.md says what the entry holds",
                         path);
     struct iso_arena arena = {0};
     const struct iso_json *v;

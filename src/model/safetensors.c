@@ -1,14 +1,21 @@
 /* Tensor files: see safetensors.h. */
 #include "model/safetensors.h"
 
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/progress.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HEADER_MAX ((size_t)100 << 20) /* as in the format's own reader */
+#define SUM_KEY    "xxh64"
+#define NO_SUM     "0000000000000000" /* in its place while the sum is computed */
+
+enum { SUM_DIGITS = sizeof NO_SUM - 1 };
 
 static const struct {
     const char *name;
@@ -74,7 +81,7 @@ static enum iso_status read_tensor(struct reader *r, struct iso_tensor *t, const
     if (!read_dtype(t, iso_json_get(v, "dtype")))
         return wrong(r, v->key, "its dtype is none of F32, BF16, F16");
     if (!read_shape(t, iso_json_get(v, "shape")))
-        return wrong(r, v->key, "its shape is no list of up to 8 sizes");
+        return wrong(r, v->key, "its shape is not a list of up to 8 sizes");
     const struct iso_json *range = iso_json_get(v, "data_offsets");
     if (!range || range->kind != ISO_JSON_ARRAY || range->n != 2 || !whole(range->child, &begin) ||
         !whole(range->child->next, &end) || begin > end || end > r->data_len)
@@ -89,11 +96,11 @@ static enum iso_status read_tensor(struct reader *r, struct iso_tensor *t, const
 static enum iso_status read_meta(struct reader *r, const struct iso_json *v)
 {
     if (v->kind != ISO_JSON_OBJECT)
-        return wrong(r, v->key, "the metadata is no object");
+        return wrong(r, v->key, "the metadata is not an object");
     r->f->meta = ISO_ARENA_NEW_N(&r->f->arena, struct iso_meta, v->n);
     for (const struct iso_json *c = v->child; c; c = c->next) {
         if (c->kind != ISO_JSON_STRING)
-            return wrong(r, c->key, "a metadata value is no string");
+            return wrong(r, c->key, "a metadata value is not a string");
         r->f->meta[r->f->n_meta++] = (struct iso_meta){c->key, c->string};
     }
     return ISO_OK;
@@ -143,9 +150,35 @@ static enum iso_status check_names(struct reader *r)
     qsort(sorted, f->n, sizeof *sorted, by_name);
     for (size_t i = 1; i < f->n && st == ISO_OK; i++)
         if (iso_str_eq(sorted[i - 1], sorted[i]))
-            st = wrong(r, sorted[i], "the name comes twice");
+            st = wrong(r, sorted[i], "the name occurs twice");
     free(sorted);
     return st;
+}
+
+static enum iso_status check_sum(struct reader *r, const char *header, size_t len)
+{
+    const char *wanted = iso_safetensors_meta(r->f, SUM_KEY);
+    if (!wanted)
+        return ISO_OK;
+    const char *at = memmem(header, len, wanted, strlen(wanted));
+    char found[SUM_DIGITS + 1] = "none";
+    if (at && strlen(wanted) == SUM_DIGITS) {
+        struct iso_xxh64 sum;
+        size_t before = (size_t)(at - header), after = before + SUM_DIGITS;
+        iso_xxh64_begin(&sum, 0);
+        iso_xxh64_add(&sum, header, before);
+        iso_xxh64_add(&sum, NO_SUM, SUM_DIGITS);
+        iso_xxh64_add(&sum, header + after, len - after);
+        iso_xxh64_add(&sum, r->data, r->data_len);
+        snprintf(found, sizeof found, "%016" PRIx64, iso_xxh64_end(&sum));
+    }
+    r->f->checked = iso_str_eq(found, wanted);
+    if (r->f->checked)
+        return ISO_OK;
+    return iso_fail(r->err, ISO_BAD_INPUT,
+                    "%s: its contents do not match its checksum: the file is damaged (a program "
+                    "that changes it must drop \"" SUM_KEY "\" from its metadata)",
+                    r->path);
 }
 
 static enum iso_status read_header(struct reader *r, const char *text, size_t len)
@@ -157,7 +190,7 @@ static enum iso_status read_header(struct reader *r, const char *text, size_t le
     if (st != ISO_OK)
         return st;
     if (root->kind != ISO_JSON_OBJECT)
-        return iso_fail(r->err, ISO_BAD_INPUT, "%s: the header is no JSON object", r->path);
+        return iso_fail(r->err, ISO_BAD_INPUT, "%s: the header is not a JSON object", r->path);
     r->f->tensor = ISO_ARENA_NEW_N(&r->f->arena, struct iso_tensor, root->n);
     for (const struct iso_json *c = root->child; c; c = c->next) {
         st = iso_str_eq(c->key, "__metadata__") ? read_meta(r, c)
@@ -166,7 +199,9 @@ static enum iso_status read_header(struct reader *r, const char *text, size_t le
             return st;
     }
     st = check_ranges(r);
-    return st == ISO_OK ? check_names(r) : st;
+    if (st == ISO_OK)
+        st = check_names(r);
+    return st == ISO_OK ? check_sum(r, text, len) : st;
 }
 
 enum iso_status iso_safetensors_parse(struct iso_safetensors *f, const void *bytes, size_t len,
@@ -181,7 +216,7 @@ enum iso_status iso_safetensors_parse(struct iso_safetensors *f, const void *byt
         header = header << 8 | b[i];
     if (header > len - 8 || header > HEADER_MAX || header < 2 || b[8] != '{')
         return iso_fail(err, ISO_BAD_INPUT,
-                        "%s: this is no safetensors file (its first 8 bytes announce a header of "
+                        "%s: not a safetensors file (its first 8 bytes announce a header of "
                         "%llu bytes)",
                         path, (unsigned long long)header);
     struct reader r = {f, b + 8 + header, len - 8 - (size_t)header, path, err};
@@ -200,6 +235,8 @@ enum iso_status iso_safetensors_open(struct iso_safetensors *f, const char *path
     f->map = map;
     if (st != ISO_OK)
         iso_safetensors_close(f);
+    else if (!f->checked)
+        iso_log_info("%s has no checksum: damage to it would go unnoticed", path);
     return st;
 }
 
@@ -273,6 +310,7 @@ static void put_header(struct iso_str *s, const struct iso_tensor_out *tensor, s
     size_t at = 0;
     iso_json_begin(&w, NULL, '{');
     iso_json_begin(&w, "__metadata__", '{');
+    iso_json_put_string(&w, SUM_KEY, NO_SUM);
     for (size_t i = 0; i < n_meta; i++)
         iso_json_put_string(&w, meta[i].key, meta[i].value);
     iso_json_end(&w, '}');
@@ -297,8 +335,8 @@ static void put_header(struct iso_str *s, const struct iso_tensor_out *tensor, s
         iso_str_putc(s, ' ');
 }
 
-/* Floats as little-endian bytes, whatever the machine's order. */
-static void put_floats(FILE *f, const float *x, size_t n)
+/* Floats as little-endian bytes, whatever the machine's order, into a checksum or into a file. */
+static void put_floats(struct iso_xxh64 *sum, FILE *f, const float *x, size_t n)
 {
     unsigned char buf[4096];
     for (size_t i = 0, take; i < n; i += take) {
@@ -309,8 +347,33 @@ static void put_floats(FILE *f, const float *x, size_t n)
             for (int byte = 0; byte < 4; byte++)
                 buf[4 * k + (size_t)byte] = (unsigned char)(bits >> 8 * byte);
         }
-        fwrite(buf, 4, take, f); /* errors stay in f and are seen by the commit */
+        if (sum)
+            iso_xxh64_add(sum, buf, 4 * take);
+        if (f)
+            fwrite(buf, 4, take, f); /* errors stay in f and are seen by the commit */
     }
+}
+
+static void put_tensors(struct iso_xxh64 *sum, FILE *f, const struct iso_tensor_out *tensor,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t floats = 1;
+        for (int k = 0; k < tensor[i].n_dims; k++)
+            floats *= tensor[i].dims[k];
+        put_floats(sum, f, tensor[i].data, floats);
+    }
+}
+
+static void put_sum(struct iso_str *header, const struct iso_tensor_out *tensor, size_t n)
+{
+    struct iso_xxh64 sum;
+    char digits[SUM_DIGITS + 1];
+    iso_xxh64_begin(&sum, 0);
+    iso_xxh64_add(&sum, header->text, header->len);
+    put_tensors(&sum, NULL, tensor, n);
+    snprintf(digits, sizeof digits, "%016" PRIx64, iso_xxh64_end(&sum));
+    memcpy(strstr(header->text, NO_SUM), digits, SUM_DIGITS); /* the first entry of all */
 }
 
 enum iso_status iso_safetensors_write(const char *path, const struct iso_tensor_out *tensor,
@@ -323,15 +386,11 @@ enum iso_status iso_safetensors_write(const char *path, const struct iso_tensor_
         return st;
     struct iso_str header = {0};
     put_header(&header, tensor, n, meta, n_meta);
+    put_sum(&header, tensor, n);
     for (int byte = 0; byte < 8; byte++)
         fputc((int)((uint64_t)header.len >> 8 * byte & 255), out.f);
-    fwrite(iso_str_text(&header), 1, header.len, out.f);
+    fwrite(header.text, 1, header.len, out.f);
     iso_str_release(&header);
-    for (size_t i = 0; i < n; i++) {
-        size_t floats = 1;
-        for (int k = 0; k < tensor[i].n_dims; k++)
-            floats *= tensor[i].dims[k];
-        put_floats(out.f, tensor[i].data, floats);
-    }
+    put_tensors(NULL, out.f, tensor, n);
     return iso_file_commit(&out, err);
 }

@@ -3,7 +3,11 @@
  *
  * The reader trusts nothing: the header is small and an object, names are unique, shapes times
  * element size equal the data ranges, and the ranges fill the rest of the file without gaps or
- * overlaps.  F32, BF16 and F16 are read; F32 is written. */
+ * overlaps.  F32, BF16 and F16 are read; F32 is written.
+ *
+ * Every file that we write has the entry "xxh64" in its metadata: the XXH64, as 16 hexadecimal
+ * digits, of the header (with these digits as zeros) and the data.  It is checked whenever a file
+ * with such an entry is opened. */
 #ifndef ISO_MODEL_SAFETENSORS_H
 #define ISO_MODEL_SAFETENSORS_H
 
@@ -35,9 +39,11 @@ struct iso_safetensors {
     size_t n;
     struct iso_meta *meta;
     size_t n_meta;
+    bool checked; /* the file has a checksum, and it is right */
 };
 
-/* Opens and checks a file; tensors point into the map until close. */
+/* Opens and checks a file, and says so when it has no checksum; tensors point into the map until
+ * close. */
 enum iso_status iso_safetensors_open(struct iso_safetensors *f, const char *path,
                                      struct iso_err *err);
 /* The same for bytes in memory, which stay the caller's.  Close it as well. */

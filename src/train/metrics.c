@@ -3,52 +3,115 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/progress.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Length of the part of the file that is complete lines of steps up to `step`. */
-static size_t keep(const struct iso_str *text, int64_t step)
+/* The step of a whole line, or infinity. */
+static double step_of(const char *line, size_t len)
 {
-    size_t at = 0;
-    while (at < text->len) {
-        const char *line = text->text + at, *end = memchr(line, '\n', text->len - at);
-        struct iso_arena arena = {0};
-        const struct iso_json *v;
-        bool good = end &&
-                    iso_json_parse(&v, &arena, line, (size_t)(end - line), "", NULL) == ISO_OK &&
-                    iso_json_number(v, "step", INFINITY) <= (double)step;
-        iso_arena_release(&arena);
-        if (!good)
+    struct iso_arena arena = {0};
+    const struct iso_json *v;
+    double step = INFINITY;
+    if (iso_json_parse(&v, &arena, line, len, "", NULL) == ISO_OK)
+        step = iso_json_number(v, "step", INFINITY);
+    iso_arena_release(&arena);
+    return step;
+}
+
+/* The lines of steps up to `step` that can be read; returns how many. */
+static int64_t readable_lines(struct iso_str *out, const struct iso_str *text, int64_t step)
+{
+    int64_t n = 0;
+    double before = 0;
+    const char *end;
+    for (size_t at = 0; at < text->len; at = (size_t)(end + 1 - text->text)) {
+        const char *line = text->text + at;
+        end = memchr(line, '\n', text->len - at);
+        if (!end)
             break;
-        at = (size_t)(end + 1 - text->text);
+        double this = step_of(line, (size_t)(end - line));
+        if (!(this > before && this <= (double)step))
+            continue;
+        iso_str_append(out, line, (size_t)(end + 1 - line));
+        before = this;
+        n++;
     }
-    return at;
+    return n;
+}
+
+static enum iso_status heal(struct iso_str *text, const char *path, int64_t step,
+                            struct iso_err *err)
+{
+    struct iso_str good = {0};
+    int64_t n = readable_lines(&good, text, step);
+    if (n < step)
+        iso_log_warn("%s is damaged: %" PRId64 " of the lines up to step %" PRId64
+                     " are lost; the run does not need them",
+                     path, step - n, step);
+    else
+        iso_log_warn("%s is damaged: a number up to step %" PRId64
+                     " is not the one that was written; the run does not need it",
+                     path, step);
+    iso_str_release(text);
+    *text = good;
+    return iso_file_write(path, iso_str_text(text), text->len, err);
+}
+
+static bool as_marked(const struct iso_str *text, const struct iso_metrics_mark *mark)
+{
+    return (int64_t)text->len >= mark->bytes &&
+           iso_xxh64(iso_str_text(text), (size_t)mark->bytes, 0) == mark->sum;
+}
+
+/* Leaves in the file, and in `text`, what was written up to `step`. */
+static enum iso_status cut_back(struct iso_str *text, const char *path, int64_t step,
+                                const struct iso_metrics_mark *mark, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    if (iso_file_exists(path))
+        st = iso_file_read(text, path, err);
+    if (st != ISO_OK)
+        return st;
+    if (step > 0 && !as_marked(text, mark))
+        return heal(text, path, step, err);
+    text->len = step > 0 ? (size_t)mark->bytes : 0;
+    return ISO_OK;
 }
 
 enum iso_status iso_metrics_open(struct iso_metrics *m, const char *dir, int64_t step,
-                                 bool tensorboard, struct iso_err *err)
+                                 const struct iso_metrics_mark *mark, bool tensorboard,
+                                 struct iso_err *err)
 {
     struct iso_str path = {0}, text = {0};
-    enum iso_status st = ISO_OK;
     iso_str_printf(&path, "%s/metrics.jsonl", dir);
     *m = (struct iso_metrics){.fd = -1, .path = path.text};
-    if (iso_file_exists(m->path))
-        st = iso_file_read(&text, m->path, err);
+    enum iso_status st = cut_back(&text, m->path, step, mark, err);
     if (st == ISO_OK) {
         m->fd = open(m->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        if (m->fd < 0 || ftruncate(m->fd, (off_t)keep(&text, step)) != 0)
+        if (m->fd < 0 || ftruncate(m->fd, (off_t)text.len) != 0)
             st = iso_file_fail(err, m->path, "write");
     }
+    iso_xxh64_begin(&m->sum, 0);
+    iso_xxh64_add(&m->sum, iso_str_text(&text), text.len);
     iso_str_release(&text);
     if (st == ISO_OK && tensorboard)
         st = iso_tfevents_open(&m->events, dir, step, err);
     if (st != ISO_OK)
         iso_metrics_close(m);
     return st;
+}
+
+enum iso_status iso_metrics_sync(struct iso_metrics *m, struct iso_metrics_mark *mark,
+                                 struct iso_err *err)
+{
+    *mark = (struct iso_metrics_mark){(int64_t)m->sum.total, iso_xxh64_end(&m->sum)};
+    return fsync(m->fd) == 0 ? ISO_OK : iso_file_fail(err, m->path, "write");
 }
 
 static void put_known(struct iso_json_out *w, struct iso_tfevents *events, int64_t step,
@@ -91,6 +154,8 @@ enum iso_status iso_metrics_put(struct iso_metrics *m, const struct iso_metrics_
     iso_json_put_number(&w, "seconds", l->seconds);
     iso_json_end(&w, '}');
     enum iso_status st = iso_file_append_line(m->fd, m->path, iso_str_text(&text), err);
+    iso_str_putc(&text, '\n');
+    iso_xxh64_add(&m->sum, text.text, text.len);
     if (st == ISO_OK && m->events)
         st = iso_tfevents_flush(m->events, err);
     iso_str_release(&text);

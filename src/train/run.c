@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { N_META = 5 };
+
 /* Everything of one run; released together. */
 struct job {
     const struct iso_train_settings *s;
@@ -25,10 +27,11 @@ struct job {
     struct iso_arena arena;
     struct iso_dataset data;
     struct iso_plan_run run;
+    struct iso_state state; /* that it resumes */
     struct iso_trainer *trainer;
     struct iso_metrics metrics;
     struct iso_row_source train, val;
-    struct iso_meta meta[5];
+    struct iso_meta meta[N_META];
     char step_text[32], hash_text[17];
     uint64_t config_hash;
     bool closing;   /* the steps are done: only the last validation is left */
@@ -184,16 +187,13 @@ static void describe(struct job *j)
     snprintf(j->hash_text, sizeof j->hash_text, "%016" PRIx64, j->data.tokenizer_hash);
 }
 
-/* Threads and sequences at once.  A run that goes on keeps those of its first start, where
- * --threads and the memory allow it: they decide the order of sums.  `micro` is 0 when not even
+/* Threads and sequences at once.  A resumed run keeps those of its first start, where the number
+ * of threads and the memory allow it: they decide the order of sums.  `micro` is 0 when not even
  * one sequence fits. */
-static enum iso_status share_out(struct job *j, struct iso_trainer_spec *spec,
-                                 const struct iso_kern *kern, size_t limit)
+static void share_out(struct job *j, struct iso_trainer_spec *spec, const struct iso_kern *kern,
+                      size_t limit)
 {
-    struct iso_state_how how;
-    enum iso_status st = iso_state_look(&how, j->o->out, j->err);
-    if (st != ISO_OK)
-        return st;
+    struct iso_state_how how = j->state.how;
     spec->workers = j->o->threads > 0 ? j->o->threads
                     : how.workers > 0 ? (int)how.workers
                                       : iso_cpu_count();
@@ -208,7 +208,6 @@ static enum iso_status share_out(struct job *j, struct iso_trainer_spec *spec,
                      " sequences at once and kernels "
                      "%s; with others its last digits will not be those of a run without a stop",
                      j->o->out, how.workers, how.micro, how.kernels);
-    return ISO_OK;
 }
 
 static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
@@ -220,9 +219,7 @@ static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
         .batch = (size_t)(j->run.batch_tokens / j->run.arch.seq_len),
     };
     double limit = j->o->memory > 0 ? j->o->memory : iso_memory_available();
-    enum iso_status st = share_out(j, &spec, kern, limit > 0 ? (size_t)limit : SIZE_MAX);
-    if (st != ISO_OK)
-        return st;
+    share_out(j, &spec, kern, limit > 0 ? (size_t)limit : SIZE_MAX);
     if (spec.micro == 0) {
         spec.micro = 1;
         return iso_fail(j->err, ISO_BAD_INPUT,
@@ -273,10 +270,20 @@ static double seconds_so_far(const struct job *j)
     return j->before + iso_time_now() - j->started;
 }
 
-static enum iso_status save(struct job *j)
+/* What the files of a state hold beside the trainer. */
+static enum iso_status take_notes(struct job *j, struct iso_state_notes *notes)
 {
     snprintf(j->step_text, sizeof j->step_text, "%" PRId64, j->trainer->step);
-    return iso_state_save(j->trainer, j->o->out, seconds_so_far(j), j->meta, 5, j->err);
+    notes->seconds = seconds_so_far(j);
+    return iso_metrics_sync(&j->metrics, &notes->metrics, j->err);
+}
+
+static enum iso_status save(struct job *j)
+{
+    struct iso_state_notes notes;
+    enum iso_status st = take_notes(j, &notes);
+    return st == ISO_OK ? iso_state_save(j->trainer, j->o->out, &notes, j->meta, N_META, j->err)
+                        : st;
 }
 
 /* After a signal: saves, if there is anything new, and says how to go on. */
@@ -409,9 +416,11 @@ static enum iso_status finish(struct job *j)
         return stop(j);
     if (st == ISO_OK && !isfinite(loss))
         return diverged(j, loss);
-    snprintf(j->step_text, sizeof j->step_text, "%" PRId64, t->step);
+    struct iso_state_notes notes;
     if (st == ISO_OK)
-        st = iso_state_finish(t, j->o->out, seconds_so_far(j), j->meta, 5, j->err);
+        st = take_notes(j, &notes);
+    if (st == ISO_OK)
+        st = iso_state_finish(t, j->o->out, &notes, j->meta, N_META, j->err);
     if (st == ISO_OK)
         st = write_result(j, "done", loss);
     if (st != ISO_OK)
@@ -430,14 +439,19 @@ static enum iso_status train(struct job *j)
     const struct iso_kern *kern = iso_kern_best(&why);
     if (!kern)
         return iso_fail(j->err, ISO_MISSING, "%s", why);
-    enum iso_status st = make_trainer(j, kern);
+    enum iso_status st = iso_state_open(&j->state, j->o->out, j->err);
     if (st == ISO_OK)
-        st = iso_state_load(j->trainer, j->o->out, &j->before, j->err);
+        st = make_trainer(j, kern);
     if (st == ISO_OK)
-        st = iso_metrics_open(&j->metrics, j->o->out, j->trainer->step, j->o->tensorboard, j->err);
+        st = iso_state_load(j->trainer, &j->state, j->err);
+    if (st == ISO_OK)
+        st = iso_metrics_open(&j->metrics, j->o->out, j->state.step, &j->state.notes.metrics,
+                              j->o->tensorboard, j->err);
     if (st != ISO_OK)
         return st;
-    j->first = j->trainer->step;
+    j->before = j->state.notes.seconds;
+    j->first = j->state.step;
+    iso_state_close(&j->state);
     describe(j);
     announce(j);
     j->started = iso_time_now();
@@ -462,6 +476,7 @@ enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_tra
     if (st == ISO_OK && !done)
         st = train(&j);
     iso_metrics_close(&j.metrics);
+    iso_state_close(&j.state);
     iso_trainer_free(j.trainer);
     iso_dataset_close(&j.data);
     if (j.lock >= 0)

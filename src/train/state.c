@@ -2,6 +2,7 @@
 #include "train/state.h"
 
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
 
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #define PREFIX "checkpoint-"
+
+enum { KEPT = 2 }; /* states: should the newest be damaged, the one before it counts */
 
 static const char model_file[] = "model.safetensors", optim_file[] = "optimiser.safetensors";
 
@@ -44,8 +47,8 @@ static struct slot *optim_slots(const struct iso_optim *o, size_t *n)
     return slots;
 }
 
-static enum iso_status save_optim(const struct iso_trainer *t, const char *path, double seconds,
-                                  struct iso_err *err)
+static enum iso_status save_optim(const struct iso_trainer *t, const char *path,
+                                  const struct iso_state_notes *notes, struct iso_err *err)
 {
     size_t n;
     struct slot *slots = optim_slots(t->optim, &n);
@@ -55,23 +58,28 @@ static enum iso_status save_optim(const struct iso_trainer *t, const char *path,
             .name = slots[i].name, .n_dims = slots[i].n_dims, .data = slots[i].data};
         memcpy(out[i].dims, slots[i].dims, sizeof out[i].dims);
     }
-    char step[32], macs[32], time[32], workers[32], micro[32];
-    snprintf(step, sizeof step, "%" PRId64, t->step);
-    snprintf(macs, sizeof macs, "%" PRIu64, t->macs);
-    snprintf(workers, sizeof workers, "%d", t->spec.workers);
-    snprintf(micro, sizeof micro, "%zu", t->spec.micro);
-    iso_format_double(time, seconds);
-    struct iso_meta meta[] = {{"step", step},    {"macs", macs},
-                              {"seconds", time}, {"workers", workers},
-                              {"micro", micro},  {"kernels", t->model->kern->name}};
+    struct iso_arena arena = {0};
+    char seconds[32];
+    const struct iso_meta meta[] = {
+        {"step", iso_arena_printf(&arena, "%" PRId64, t->step)},
+        {"macs", iso_arena_printf(&arena, "%" PRIu64, t->macs)},
+        {"seconds", iso_format_double(seconds, notes->seconds)},
+        {"workers", iso_arena_printf(&arena, "%d", t->spec.workers)},
+        {"micro", iso_arena_printf(&arena, "%zu", t->spec.micro)},
+        {"kernels", t->model->kern->name},
+        {"metrics_bytes", iso_arena_printf(&arena, "%" PRId64, notes->metrics.bytes)},
+        {"metrics_xxh64", iso_arena_printf(&arena, "%016" PRIx64, notes->metrics.sum)},
+    };
     enum iso_status st = iso_safetensors_write(path, out, n, meta, sizeof meta / sizeof *meta, err);
+    iso_arena_release(&arena);
     free(out);
     free(slots);
     return st;
 }
 
-static enum iso_status save_pair(const struct iso_trainer *t, const char *dir, double seconds,
-                                 const struct iso_meta *meta, size_t n_meta, struct iso_err *err)
+enum iso_status iso_state_finish(const struct iso_trainer *t, const char *dir,
+                                 const struct iso_state_notes *notes, const struct iso_meta *meta,
+                                 size_t n_meta, struct iso_err *err)
 {
     struct iso_str path = {0};
     iso_str_printf(&path, "%s/%s", dir, model_file);
@@ -79,192 +87,81 @@ static enum iso_status save_pair(const struct iso_trainer *t, const char *dir, d
     if (st == ISO_OK) {
         iso_str_clear(&path);
         iso_str_printf(&path, "%s/%s", dir, optim_file);
-        st = save_optim(t, path.text, seconds, err);
+        st = save_optim(t, path.text, notes, err);
     }
     iso_str_release(&path);
     return st;
 }
 
-static void remove_state(const char *dir, const char *name)
+/* --- the states in a directory --- */
+
+static void remove_state(const char *dir, int64_t step)
 {
     struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", dir, name);
+    iso_str_printf(&path, "%s/" PREFIX "%09" PRId64, dir, step);
     iso_dir_remove(path.text);
     iso_str_release(&path);
 }
 
-/* Removes all states but `but` (NULL: all).  What cannot be removed only takes space. */
-static void remove_others(const char *dir, const char *but)
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* The steps of all states, newest first; the caller frees the list. */
+static int64_t *list_steps(size_t *n, const char *dir)
 {
     char **names;
-    size_t n;
-    if (iso_dir_list(&names, &n, dir, NULL) != ISO_OK)
-        return;
+    size_t n_names, room = 0;
+    int64_t *steps = NULL, step;
+    *n = 0;
+    if (iso_dir_list(&names, &n_names, dir, NULL) != ISO_OK)
+        return NULL;
+    for (size_t i = 0; i < n_names; i++)
+        if (iso_str_starts(names[i], PREFIX) && iso_parse_int(names[i] + strlen(PREFIX), &step) &&
+            step >= 0)
+            *ISO_PUSH(steps, *n, room) = step;
+    iso_dir_list_free(names, n_names);
+    if (*n)
+        qsort(steps, *n, sizeof *steps, newest_first);
+    return steps;
+}
+
+/* Removes all states but that of `step` and the one before it.  A later one was damaged: the run
+ * fell back past it.  What cannot be removed only takes space. */
+static void remove_others(const char *dir, int64_t step)
+{
+    size_t n, kept = 0;
+    int64_t *steps = list_steps(&n, dir);
     for (size_t i = 0; i < n; i++)
-        if (iso_str_starts(names[i], PREFIX) && !(but && iso_str_eq(names[i], but)))
-            remove_state(dir, names[i]);
-    iso_dir_list_free(names, n);
+        if (steps[i] > step || ++kept > KEPT)
+            remove_state(dir, steps[i]);
+    free(steps);
 }
 
-/* The name of the latest state's directory; empty without one. */
-static enum iso_status read_latest(struct iso_str *name, const char *dir, struct iso_err *err)
-{
-    struct iso_str latest = {0};
-    iso_str_printf(&latest, "%s/latest", dir);
-    enum iso_status st = ISO_OK;
-    if (iso_file_exists(latest.text))
-        st = iso_file_read(name, latest.text, err);
-    if (st == ISO_OK && name->len > 0 &&
-        (!iso_str_starts(iso_str_text(name), PREFIX) || strchr(name->text, '/')))
-        st = iso_fail(err, ISO_BAD_INPUT,
-                      "%s: names no checkpoint; remove the file to start again from step 0",
-                      latest.text);
-    iso_str_release(&latest);
-    return st;
-}
-
-static void remove_unless_latest(const char *dir, const char *name)
-{
-    struct iso_str latest = {0};
-    if (read_latest(&latest, dir, NULL) == ISO_OK && !iso_str_eq(iso_str_text(&latest), name))
-        remove_state(dir, name);
-    iso_str_release(&latest);
-}
-
-enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir, double seconds,
-                               const struct iso_meta *meta, size_t n_meta, struct iso_err *err)
+enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir,
+                               const struct iso_state_notes *notes, const struct iso_meta *meta,
+                               size_t n_meta, struct iso_err *err)
 {
     struct iso_str state = {0}, latest = {0};
     char name[64];
     snprintf(name, sizeof name, PREFIX "%09" PRId64, t->step);
     iso_str_printf(&state, "%s/%s", dir, name);
     iso_str_printf(&latest, "%s/latest", dir);
+    remove_state(dir, t->step); /* one that was damaged */
     enum iso_status st = iso_dir_make(state.text, err);
     if (st == ISO_OK)
-        st = save_pair(t, state.text, seconds, meta, n_meta, err);
+        st = iso_state_finish(t, state.text, notes, meta, n_meta, err);
     if (st == ISO_OK)
         st = iso_file_write(latest.text, name, strlen(name), err);
     if (st == ISO_OK)
-        remove_others(dir, name);
+        remove_others(dir, t->step);
     else
-        remove_unless_latest(dir, name); /* a full disk needs its space */
+        remove_state(dir, t->step); /* a full disk needs its space */
     iso_str_release(&state);
     iso_str_release(&latest);
     return st;
-}
-
-/* --- loading --- */
-
-static enum iso_status read_optim(struct iso_trainer *t, const struct iso_safetensors *f,
-                                  const char *path, struct iso_err *err)
-{
-    size_t n;
-    struct slot *slots = optim_slots(t->optim, &n);
-    enum iso_status st = ISO_OK;
-    for (size_t i = 0; st == ISO_OK && i < n; i++) {
-        const struct iso_tensor *x = iso_safetensors_find(f, slots[i].name);
-        size_t want = 1;
-        for (int k = 0; k < slots[i].n_dims; k++)
-            want *= slots[i].dims[k];
-        if (!x || x->n != want)
-            st = iso_fail(err, ISO_BAD_INPUT, "%s: tensor \"%s\" is missing or of another size",
-                          path, slots[i].name);
-        else
-            iso_tensor_floats(slots[i].data, x);
-    }
-    free(slots);
-    return st;
-}
-
-static enum iso_status read_counts(struct iso_trainer *t, double *seconds,
-                                   const struct iso_safetensors *f, const char *path,
-                                   struct iso_err *err)
-{
-    const char *step = iso_safetensors_meta(f, "step"), *macs = iso_safetensors_meta(f, "macs");
-    const char *time = iso_safetensors_meta(f, "seconds");
-    int64_t counted;
-    if (!step || !macs || !time || !iso_parse_int(step, &t->step) || t->step < 0 ||
-        t->step > t->spec.steps || !iso_parse_int(macs, &counted) || counted < 0 ||
-        !iso_parse_double(time, seconds))
-        return iso_fail(err, ISO_BAD_INPUT, "%s: metadata: step, macs and seconds are not right",
-                        path);
-    t->macs = (uint64_t)counted;
-    return ISO_OK;
-}
-
-static enum iso_status load_pair(struct iso_trainer *t, const char *dir, double *seconds,
-                                 struct iso_err *err)
-{
-    struct iso_safetensors f = {0};
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", dir, model_file);
-    enum iso_status st = iso_safetensors_open(&f, path.text, err);
-    if (st == ISO_OK)
-        st = iso_model_read(t->model, &f, path.text, err);
-    iso_safetensors_close(&f);
-    iso_str_clear(&path);
-    iso_str_printf(&path, "%s/%s", dir, optim_file);
-    if (st == ISO_OK && (st = iso_safetensors_open(&f, path.text, err)) == ISO_OK) {
-        st = read_optim(t, &f, path.text, err);
-        if (st == ISO_OK)
-            st = read_counts(t, seconds, &f, path.text, err);
-        iso_safetensors_close(&f);
-    }
-    iso_str_release(&path);
-    if (st == ISO_OK)
-        iso_trainer_pack(t);
-    return st;
-}
-
-static int64_t count_of(const struct iso_safetensors *f, const char *key)
-{
-    const char *text = iso_safetensors_meta(f, key);
-    int64_t n;
-    return text && iso_parse_int(text, &n) && n > 0 ? n : 0;
-}
-
-enum iso_status iso_state_look(struct iso_state_how *how, const char *dir, struct iso_err *err)
-{
-    struct iso_str name = {0}, path = {0};
-    struct iso_safetensors f = {0};
-    *how = (struct iso_state_how){0};
-    enum iso_status st = read_latest(&name, dir, err);
-    if (st == ISO_OK && name.len > 0) {
-        iso_str_printf(&path, "%s/%s/%s", dir, name.text, optim_file);
-        st = iso_safetensors_open(&f, path.text, err);
-    }
-    if (st == ISO_OK && name.len > 0) {
-        const char *kernels = iso_safetensors_meta(&f, "kernels");
-        how->workers = count_of(&f, "workers");
-        how->micro = count_of(&f, "micro");
-        snprintf(how->kernels, sizeof how->kernels, "%s", kernels ? kernels : "");
-        iso_safetensors_close(&f);
-    }
-    iso_str_release(&path);
-    iso_str_release(&name);
-    return st;
-}
-
-enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds,
-                               struct iso_err *err)
-{
-    struct iso_str name = {0}, state = {0};
-    enum iso_status st = read_latest(&name, dir, err);
-    if (st == ISO_OK && name.len > 0) {
-        iso_str_printf(&state, "%s/%s", dir, name.text);
-        st = load_pair(t, state.text, seconds, err);
-    }
-    iso_str_release(&name);
-    iso_str_release(&state);
-    return st;
-}
-
-/* --- the end of a run --- */
-
-enum iso_status iso_state_finish(const struct iso_trainer *t, const char *dir, double seconds,
-                                 const struct iso_meta *meta, size_t n_meta, struct iso_err *err)
-{
-    return save_pair(t, dir, seconds, meta, n_meta, err);
 }
 
 void iso_state_remove_all(const char *dir)
@@ -273,5 +170,146 @@ void iso_state_remove_all(const char *dir)
     iso_str_printf(&latest, "%s/latest", dir);
     unlink(latest.text);
     iso_str_release(&latest);
-    remove_others(dir, NULL);
+    remove_others(dir, -1);
+}
+
+/* --- loading --- */
+
+static enum iso_status open_sound(struct iso_safetensors *f, const char *dir, const char *name,
+                                  struct iso_err *err)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s/%s", dir, name);
+    enum iso_status st = iso_safetensors_open(f, path.text, err);
+    if (st == ISO_OK && !f->checked)
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: no checksum: the file is damaged, or of an older version", path.text);
+    iso_str_release(&path);
+    return st;
+}
+
+static bool read_int(int64_t *out, const struct iso_safetensors *f, const char *key)
+{
+    const char *text = iso_safetensors_meta(f, key);
+    return text && iso_parse_int(text, out) && *out >= 0;
+}
+
+static enum iso_status read_notes(struct iso_state *s, struct iso_err *err)
+{
+    const struct iso_safetensors *f = &s->optim;
+    const char *seconds = iso_safetensors_meta(f, "seconds");
+    const char *kernels = iso_safetensors_meta(f, "kernels");
+    const char *sum = iso_safetensors_meta(f, "metrics_xxh64");
+    int64_t macs;
+    if (!seconds || !kernels || !sum || !iso_parse_double(seconds, &s->notes.seconds) ||
+        !read_int(&s->step, f, "step") || !read_int(&macs, f, "macs") ||
+        !read_int(&s->how.workers, f, "workers") || !read_int(&s->how.micro, f, "micro") ||
+        !read_int(&s->notes.metrics.bytes, f, "metrics_bytes"))
+        return iso_fail(err, ISO_BAD_INPUT, "%s/%s: its metadata is incomplete", s->path,
+                        optim_file);
+    s->macs = (uint64_t)macs;
+    s->notes.metrics.sum = strtoull(sum, NULL, 16);
+    snprintf(s->how.kernels, sizeof s->how.kernels, "%s", kernels);
+    return ISO_OK;
+}
+
+static bool is_whole(const char *dir)
+{
+    struct iso_str model = {0}, optim = {0};
+    iso_str_printf(&model, "%s/%s", dir, model_file);
+    iso_str_printf(&optim, "%s/%s", dir, optim_file);
+    bool whole = iso_file_exists(model.text) && iso_file_exists(optim.text);
+    iso_str_release(&model);
+    iso_str_release(&optim);
+    return whole;
+}
+
+static enum iso_status open_one(struct iso_state *s, const char *dir, int64_t step,
+                                struct iso_err *err)
+{
+    struct iso_str path = {0};
+    iso_str_printf(&path, "%s/" PREFIX "%09" PRId64, dir, step);
+    *s = (struct iso_state){.path = path.text};
+    if (!is_whole(s->path)) { /* killed while it was written: nothing to mention */
+        iso_state_close(s);
+        return ISO_OK;
+    }
+    enum iso_status st = open_sound(&s->model, s->path, model_file, err);
+    if (st == ISO_OK)
+        st = open_sound(&s->optim, s->path, optim_file, err);
+    if (st == ISO_OK)
+        st = read_notes(s, err);
+    if (st != ISO_OK)
+        iso_state_close(s);
+    return st;
+}
+
+enum iso_status iso_state_open(struct iso_state *s, const char *dir, struct iso_err *err)
+{
+    size_t n, damaged = 0;
+    int64_t *steps = list_steps(&n, dir);
+    enum iso_status st = ISO_OK;
+    struct iso_err why;
+    *s = (struct iso_state){0};
+    for (size_t i = 0; i < n && !s->path && st != ISO_IO; i++) {
+        st = open_one(s, dir, steps[i], &why);
+        if (st == ISO_BAD_INPUT) {
+            iso_log_warn("%s; not resuming from it", why.msg);
+            damaged++;
+        }
+    }
+    free(steps);
+    if (st == ISO_IO) /* the file may be sound, only out of reach */
+        return iso_fail(err, st, "%s", why.msg);
+    if (damaged && !s->path)
+        iso_log_warn("%s: no undamaged checkpoint is left; starting again from step 0", dir);
+    return ISO_OK;
+}
+
+void iso_state_close(struct iso_state *s)
+{
+    iso_safetensors_close(&s->model);
+    iso_safetensors_close(&s->optim);
+    free(s->path);
+    *s = (struct iso_state){0};
+}
+
+static enum iso_status read_optim(struct iso_trainer *t, const struct iso_state *s,
+                                  struct iso_err *err)
+{
+    size_t n;
+    struct slot *slots = optim_slots(t->optim, &n);
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        const struct iso_tensor *x = iso_safetensors_find(&s->optim, slots[i].name);
+        size_t want = 1;
+        for (int k = 0; k < slots[i].n_dims; k++)
+            want *= slots[i].dims[k];
+        if (!x || x->n != want)
+            st = iso_fail(err, ISO_BAD_INPUT, "%s/%s: tensor \"%s\" is missing or of another size",
+                          s->path, optim_file, slots[i].name);
+        else
+            iso_tensor_floats(slots[i].data, x);
+    }
+    free(slots);
+    return st;
+}
+
+enum iso_status iso_state_load(struct iso_trainer *t, const struct iso_state *s,
+                               struct iso_err *err)
+{
+    if (!s->path)
+        return ISO_OK;
+    if (s->step > t->spec.steps)
+        return iso_fail(err, ISO_BAD_INPUT, "%s: step %" PRId64 " of a run of %" PRId64 " steps",
+                        s->path, s->step, t->spec.steps);
+    enum iso_status st = iso_model_read(t->model, &s->model, s->path, err);
+    if (st == ISO_OK)
+        st = read_optim(t, s, err);
+    if (st != ISO_OK)
+        return st;
+    t->step = s->step;
+    t->macs = s->macs;
+    iso_trainer_pack(t);
+    return ISO_OK;
 }

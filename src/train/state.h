@@ -1,35 +1,57 @@
-/* Saved states of a run: DIR/checkpoint-<step>/{model,optimiser}.safetensors, and DIR/latest,
- * which names the newest complete one.
+/* Saved states of a run: DIR/checkpoint-<step>/{model,optimiser}.safetensors, the newest two, and
+ * DIR/latest, which names the newest.
  *
  * What must hold:
  *  1. `latest` is renamed into place only after both files of its state are on the disk, so a
- *     kill or a full disk at any moment leaves the state that it names whole.
- *  2. Loading the state and going on gives the same numbers as never having stopped, when the
+ *     kill or a full disk at any moment leaves a whole state.
+ *  2. A state is resumed only when the checksums of both files are right.  When the newest is
+ *     damaged, the one before it is resumed; when no state is sound, the run starts again.
+ *  3. Loading a state and continuing gives the same numbers as never having stopped, when the
  *     trainer is made as the state says (struct iso_state_how). */
 #ifndef ISO_TRAIN_STATE_H
 #define ISO_TRAIN_STATE_H
 
 #include "model/safetensors.h"
+#include "train/metrics.h"
 #include "train/trainer.h"
 
-/* Saves and then removes older states.  `seconds` is the run's time so far; `meta` goes into the
- * model's metadata. */
-enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir, double seconds,
-                               const struct iso_meta *meta, size_t n_meta, struct iso_err *err);
 /* What decides the order of sums, and with it the last digits. */
 struct iso_state_how {
-    int64_t workers, micro; /* 0 without a state, or when it does not tell */
+    int64_t workers, micro; /* 0 without a state */
     char kernels[32];
 };
 
-/* How the latest state was computed. */
-enum iso_status iso_state_look(struct iso_state_how *how, const char *dir, struct iso_err *err);
-/* Loads the latest state, if there is one, into the trainer. */
-enum iso_status iso_state_load(struct iso_trainer *t, const char *dir, double *seconds,
+/* What a run knows beside its trainer. */
+struct iso_state_notes {
+    double seconds; /* of the run so far */
+    struct iso_metrics_mark metrics;
+};
+
+/* A sound state of a run, open for reading. */
+struct iso_state {
+    char *path; /* its directory, owned; NULL: the run has none */
+    struct iso_safetensors model, optim;
+    int64_t step;
+    uint64_t macs;
+    struct iso_state_how how;
+    struct iso_state_notes notes;
+};
+
+/* Saves, and removes all states but this one and the one before it.  `meta` goes into the model's
+ * metadata. */
+enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir,
+                               const struct iso_state_notes *notes, const struct iso_meta *meta,
+                               size_t n_meta, struct iso_err *err);
+/* Opens the newest sound state, if there is one; warns about those that are damaged.  Close it. */
+enum iso_status iso_state_open(struct iso_state *s, const char *dir, struct iso_err *err);
+void iso_state_close(struct iso_state *s);
+/* Copies an open state into a trainer; one without a path leaves the trainer as it is. */
+enum iso_status iso_state_load(struct iso_trainer *t, const struct iso_state *s,
                                struct iso_err *err);
 /* At the end of a run: DIR/model.safetensors and DIR/optimiser.safetensors. */
-enum iso_status iso_state_finish(const struct iso_trainer *t, const char *dir, double seconds,
-                                 const struct iso_meta *meta, size_t n_meta, struct iso_err *err);
+enum iso_status iso_state_finish(const struct iso_trainer *t, const char *dir,
+                                 const struct iso_state_notes *notes, const struct iso_meta *meta,
+                                 size_t n_meta, struct iso_err *err);
 /* Removes the states on the way, after the run's result is written. */
 void iso_state_remove_all(const char *dir);
 

@@ -1,12 +1,12 @@
 """chain_model.py MODEL.safetensors ID ID ...: overwrites the weights so that each id is followed by
 the next one.  All matrices of the blocks become 0, so only the token at hand counts; its embedding
-is a direction of its own, and the head maps that to the follower."""
+is a direction of its own, and the head maps that to the follower.  The checksum is renamed away."""
 import json
 import struct
 import sys
 
 path, ids = sys.argv[1], [int(x) for x in sys.argv[2:]]
-data = bytearray(open(path, "rb").read())
+data = bytearray(open(path, "rb").read().replace(b'"xxh64"', b'"stale"', 1))
 start = 8 + struct.unpack_from("<Q", data)[0]
 tensors = json.loads(data[8:start])
 tensors.pop("__metadata__")

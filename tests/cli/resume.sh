@@ -11,7 +11,7 @@ losses() { sed 's/"grad_norm.*//' "$1"; }
 
 "$I" -q train run.yaml --out whole --threads 2
 
-# kill -9 at random moments until it is done; a time limit stands against an endless loop.
+# kill -9 at random moments until it is done; a time limit prevents an endless loop.
 kills=0
 while [ ! -e cut/result.json ]; do
     "$I" -q train run.yaml --out cut --threads 2 &
@@ -29,8 +29,8 @@ for key in '"loss"' '"flops"' '"steps"'; do
     [ "$(grep "$key" whole/result.json)" = "$(grep "$key" cut/result.json)" ] || fail "$key differs"
 done
 
-# Threads and sequences at once decide the order of sums: a run that goes on keeps those of its
-# first start, and says so when it is told otherwise.
+# Threads and sequences at once decide the order of sums: a resumed run keeps those of its first
+# start, and says so when it is told otherwise.
 cut_off() { # DIR: a run on one thread in little memory, killed after its first saved state
     "$I" -q train run.yaml --out "$1" --threads 1 --memory 0.004 &
     pid=$!
@@ -41,11 +41,11 @@ cut_off() { # DIR: a run on one thread in little memory, killed after its first 
 }
 "$I" -q train run.yaml --out single --threads 1 --memory 0.004
 cut_off kept
-"$I" -q train run.yaml --out kept 2>log || fail "going on without --threads"
+"$I" -q train run.yaml --out kept 2>log || fail "resuming without --threads"
 cmp single/model.safetensors kept/model.safetensors || fail "other threads, other weights"
 [ ! -s log ] || fail "a warning without a reason: $(cat log)"
 cut_off changed
-"$I" train run.yaml --out changed --threads 2 >log 2>&1 || fail "going on with more threads"
+"$I" train run.yaml --out changed --threads 2 >log 2>&1 || fail "resuming with more threads"
 grep -q 'began with 1 threads, [0-9]* sequences at once' log || fail "more threads say: $(cat log)"
 
 # Ctrl-C is the same, with exit code 3.
@@ -88,13 +88,13 @@ pid=$!
 for _ in $(seq 200); do [ -s disk/latest ] && break; sleep 0.1; done
 kill -TERM $pid
 wait $pid || true
-before=$(cat disk/latest)
+before=$(cat disk/latest) states=$(ls -d disk/checkpoint-*)
 code=0
 (ulimit -f 100; trap '' XFSZ
  exec "$I" -q train run.yaml --out disk --threads 2 --set steps=100000 --set save_every=20) 2>log || code=$?
 [ $code = 1 ] || fail "a full disk gave exit code $code"
 grep -q 'cannot write' log || fail "a full disk says: $(cat log)"
 [ "$(cat disk/latest)" = "$before" ] || fail "latest moved"
-[ "$(ls -d disk/checkpoint-*)" = "disk/$before" ] || fail "half a state is left: $(ls disk)"
+[ "$(ls -d disk/checkpoint-*)" = "$states" ] || fail "half a state is left: $(ls disk)"
 "$I" inspect disk >/dev/null || fail "the last state is damaged"
 echo "resume: $kills kills, $stops stops, the same bytes"

@@ -1,6 +1,7 @@
 /* safetensors: round trips, other element types, damage, full disks. */
 #include "test.h"
 
+#include "base/hash.h"
 #include "base/str.h"
 #include "model/safetensors.h"
 
@@ -55,6 +56,53 @@ static void test_round_trip(void **state)
     iso_safetensors_close(&f);
 }
 
+/* A file that was changed in any one bit is refused; the only bits that may go unnoticed are those
+ * whose change leaves no checksum, and then `checked` is false. */
+static void test_checksum(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    struct iso_safetensors f;
+    struct iso_str file = {0};
+    int unchecked = 0;
+    assert_int_equal(write_three(&err), ISO_OK);
+    assert_int_equal(iso_file_read(&file, path, &err), ISO_OK);
+    assert_int_equal(iso_safetensors_parse(&f, file.text, file.len, "t", &err), ISO_OK);
+    assert_true(f.checked);
+    iso_safetensors_close(&f);
+    for (size_t bit = 0; bit < 8 * file.len; bit++) {
+        char mask = (char)(1 << bit % 8);
+        file.text[bit / 8] ^= mask;
+        if (iso_safetensors_parse(&f, file.text, file.len, "t", &err) == ISO_OK) {
+            if (f.checked)
+                fail_msg("bit %zu of byte %zu: the damage was not noticed", bit % 8, bit / 8);
+            unchecked++;
+        }
+        iso_safetensors_close(&f);
+        file.text[bit / 8] ^= mask;
+    }
+    /* Another letter in "xxh64" or in "__metadata__" (then a tensor) at most: 5 and 12 bytes. */
+    assert_in_range(unchecked, 1, 8 * (5 + 12));
+    iso_str_release(&file);
+}
+
+/* The digits are the XXH64 of everything behind the length, with zeros in their place. */
+static void test_checksum_value(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    struct iso_str file = {0};
+    char found[17];
+    assert_int_equal(write_three(&err), ISO_OK);
+    assert_int_equal(iso_file_read(&file, path, &err), ISO_OK);
+    char *digits = strstr(file.text + 8, "\"xxh64\":") + strlen("\"xxh64\":");
+    digits += strspn(digits, " \"");
+    snprintf(found, sizeof found, "%s", digits);
+    memset(digits, '0', 16);
+    assert_true(iso_xxh64(file.text + 8, file.len - 8, 0) == strtoull(found, NULL, 16));
+    iso_str_release(&file);
+}
+
 /* A file from a header and some bytes of data. */
 static enum iso_status parse(struct iso_safetensors *f, const char *header, size_t data,
                              struct iso_err *err)
@@ -85,7 +133,7 @@ static void test_damage(void **state)
         {"{}", 0, NULL},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, NULL},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0, NULL},
-        {"[]", 0, "no safetensors file"},
+        {"[]", 0, "not a safetensors file"},
         {"{\"a\":1}", 0, "dtype"},
         {"{\"a\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "dtype"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,8]}}", 8, "shape"},
@@ -101,7 +149,10 @@ static void test_damage(void **state)
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[9007199254740992,9007199254740992,8],"
          "\"data_offsets\":[0,4]}}",
          4, "shape"},
-        {"{\"__metadata__\":{\"a\":1}}", 0, "no string"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, "not a string"},
+        {"{\"__metadata__\":{\"xxh64\":\"\"}}", 0, "checksum"},
+        {"{\"__metadata__\":{\"xxh64\":\"0123456789abcdef\"}}", 0, "checksum"},
+        {"{\"__metadata__\":{\"xxh64\":\"\\u0030123456789abcdef\"}}", 0, "checksum"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         enum iso_status st = parse(&f, cases[i].header, cases[i].data, &err);
@@ -155,6 +206,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_checksum, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_checksum_value, setup, teardown),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_halves),
         cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),

@@ -149,23 +149,26 @@ static void test_resume(void **state)
 {
     (void)state;
     struct iso_err err;
-    double whole[5], pieces[5], seconds = 0;
-    struct iso_state_how how;
+    double whole[5], pieces[5];
+    struct iso_state saved;
     struct iso_trainer *a = make(2, 5, 6, 1);
     run(a, whole, 5);
     for (int i = 0; i < 5; i++) {
         struct iso_trainer *b = make(2, 5, 6, i == 0 ? 1 : 99); /* the state brings the weights */
-        assert_int_equal(iso_state_load(b, dir, &seconds, &err), ISO_OK);
-        assert_int_equal(iso_state_look(&how, dir, &err), ISO_OK);
-        bool found = how.workers > 0;
+        assert_int_equal(iso_state_open(&saved, dir, &err), ISO_OK);
+        bool found = saved.path != NULL;
         assert_true(found == (i > 0));
-        assert_int_equal(how.workers, found ? 2 : 0);
-        assert_int_equal(how.micro, found ? (int)b->spec.micro : 0);
-        assert_string_equal(how.kernels, found ? b->model->kern->name : "");
+        assert_int_equal(saved.how.workers, found ? 2 : 0);
+        assert_int_equal(saved.how.micro, found ? (int)b->spec.micro : 0);
+        assert_string_equal(saved.how.kernels, found ? b->model->kern->name : "");
+        assert_true(saved.notes.seconds == 2.5 * i && saved.notes.metrics.bytes == i);
+        assert_true(saved.notes.metrics.sum == (uint64_t)i << 60);
+        assert_int_equal(iso_state_load(b, &saved, &err), ISO_OK);
         assert_int_equal(b->step, i);
-        assert_true(i == 0 || seconds == 2.5 * i);
+        iso_state_close(&saved);
         run(b, pieces + i, 1);
-        assert_int_equal(iso_state_save(b, dir, 2.5 * (i + 1), NULL, 0, &err), ISO_OK);
+        struct iso_state_notes notes = {2.5 * (i + 1), {i + 1, (uint64_t)(i + 1) << 60}};
+        assert_int_equal(iso_state_save(b, dir, &notes, NULL, 0, &err), ISO_OK);
         if (i == 4) {
             assert_same_weights(a, b);
             assert_int_equal(a->macs, b->macs);
@@ -176,26 +179,67 @@ static void test_resume(void **state)
     iso_trainer_free(a);
 }
 
-/* A state half written beside a whole one is not taken; a damaged whole one is named. */
+/* The step that would be resumed; 0: none. */
+static int64_t resumable(void)
+{
+    struct iso_err err;
+    struct iso_state s;
+    assert_int_equal(iso_state_open(&s, dir, &err), ISO_OK);
+    int64_t step = s.path ? s.step : 0;
+    iso_state_close(&s);
+    return step;
+}
+
+static void flip(const char *path, size_t byte, int bit)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, (long)byte, SEEK_SET), 0);
+    int c = fgetc(f);
+    assert_int_equal(fseek(f, (long)byte, SEEK_SET), 0);
+    fputc(c ^ 1 << bit, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Whatever bit of the newest state is flipped, the one before it is resumed; with both damaged,
+ * none.  A state that was killed half-way does not count. */
 static void test_damaged_state(void **state)
 {
     (void)state;
+    static const char *const files[] = {"model", "optimiser"};
+    static const int64_t steps[] = {1, 2, 3};
     struct iso_err err;
-    double loss[2], seconds;
+    double loss[3];
     char path[512];
     struct iso_trainer *a = make(1, 5, 2, 1);
-    run(a, loss, 2);
-    assert_int_equal(iso_state_save(a, dir, 1, NULL, 0, &err), ISO_OK);
-    snprintf(path, sizeof path, "%s/checkpoint-000000003", dir);
+    struct iso_state_notes notes = {1, {0}};
+    for (int i = 0; i < 3; i++) {
+        run(a, loss + i, 1);
+        assert_int_equal(a->step, steps[i]);
+        assert_int_equal(iso_state_save(a, dir, &notes, NULL, 0, &err), ISO_OK);
+    }
+    snprintf(path, sizeof path, "%s/checkpoint-000000004", dir);
     assert_int_equal(iso_dir_make(path, &err), ISO_OK);
-    snprintf(path, sizeof path, "%s/checkpoint-000000003/model.safetensors", dir);
+    snprintf(path, sizeof path, "%s/checkpoint-000000004/model.safetensors", dir);
     assert_int_equal(iso_file_write(path, "half", 4, &err), ISO_OK);
-    assert_int_equal(iso_state_load(a, dir, &seconds, &err), ISO_OK);
-    assert_int_equal(a->step, 2);
-    snprintf(path, sizeof path, "%s/checkpoint-000000002/optimiser.safetensors", dir);
-    assert_int_equal(iso_file_write(path, "x", 1, &err), ISO_OK);
-    assert_int_equal(iso_state_load(a, dir, &seconds, &err), ISO_BAD_INPUT);
-    assert_non_null(strstr(err.msg, "optimiser.safetensors"));
+    assert_int_equal(resumable(), 3);
+    struct iso_rng rng = {5, 6, 0};
+    for (int k = 0; k < 200; k++) {
+        snprintf(path, sizeof path, "%s/checkpoint-000000003/%s.safetensors", dir, files[k % 2]);
+        /* Half of the flips in the first 2000 bytes: the header. */
+        size_t size = (size_t)iso_file_size(path), range = k % 4 < 2 && size > 2000 ? 2000 : size;
+        size_t byte = iso_rng_below(&rng, range);
+        int bit = (int)iso_rng_below(&rng, 8);
+        flip(path, byte, bit);
+        if (resumable() != 2)
+            fail_msg("%s: bit %d of byte %zu was not noticed", path, bit, byte);
+        flip(path, byte, bit);
+    }
+    assert_int_equal(resumable(), 3);
+    flip(path, 3000, 0);
+    snprintf(path, sizeof path, "%s/checkpoint-000000002/model.safetensors", dir);
+    assert_int_equal(truncate(path, 5000), 0);
+    assert_int_equal(resumable(), 0); /* and step 1 is gone: two are kept */
     iso_trainer_free(a);
 }
 
@@ -276,16 +320,20 @@ static void test_memory_per_worker(void **state)
     assert_true(per_worker > 1000000000 && per_worker < 4000000000);
 }
 
-static void put_lines(const char *dir_name, int64_t from, int64_t to, int64_t resume)
+/* Writes the lines up to step 9, after a checkpoint at `step`; returns the mark at step 4. */
+static struct iso_metrics_mark put_lines(int64_t step, struct iso_metrics_mark mark)
 {
     struct iso_metrics m;
     struct iso_err err;
-    assert_int_equal(iso_metrics_open(&m, dir_name, resume, false, &err), ISO_OK);
-    for (int64_t i = from; i <= to; i++) {
+    assert_int_equal(iso_metrics_open(&m, dir, step, &mark, false, &err), ISO_OK);
+    for (int64_t i = step + 1; i <= 9; i++) {
         struct iso_metrics_line l = {.step = i, .loss = 0.5 * (double)i, .val_loss = NAN};
         assert_int_equal(iso_metrics_put(&m, &l, &err), ISO_OK);
+        if (i == 4)
+            assert_int_equal(iso_metrics_sync(&m, &mark, &err), ISO_OK);
     }
     iso_metrics_close(&m);
+    return mark;
 }
 
 /* Control groups: the tightest limit on the way up counts, less what is in use; both versions. */
@@ -319,7 +367,8 @@ static void test_cgroups(void **state)
     assert_int_equal(system(path), 0);
 }
 
-/* A resumed run drops what a killed one wrote after its checkpoint, half a line included. */
+/* A resumed run drops what a killed one wrote after its checkpoint, half a line included.  Of a
+ * damaged file it keeps the lines that can be read. */
 static void test_metrics(void **state)
 {
     (void)state;
@@ -327,12 +376,23 @@ static void test_metrics(void **state)
     struct iso_err err;
     struct iso_str a = {0}, b = {0};
     snprintf(path, sizeof path, "%s/metrics.jsonl", dir);
-    put_lines(dir, 1, 9, 0);
+    struct iso_metrics_mark at4 = put_lines(0, (struct iso_metrics_mark){0});
     assert_int_equal(iso_file_read(&a, path, &err), ISO_OK);
     assert_int_equal(truncate(path, (off_t)a.len - 5), 0);
-    put_lines(dir, 5, 9, 4);
+    put_lines(4, at4);
     assert_int_equal(iso_file_read(&b, path, &err), ISO_OK);
     assert_string_equal(a.text, b.text);
+
+    flip(path, 2, 7); /* no JSON any more: the line of step 1 goes */
+    put_lines(4, at4);
+    assert_int_equal(iso_file_read(&b, path, &err), ISO_OK);
+    assert_string_equal(strchr(a.text, '\n') + 1, b.text);
+    assert_int_equal(iso_file_write(path, a.text, a.len / 3, &err), ISO_OK);
+    put_lines(4, at4);
+    assert_int_equal(iso_file_read(&b, path, &err), ISO_OK);
+    assert_non_null(strstr(b.text, "{\"step\": 2,"));
+    assert_null(strstr(b.text, "{\"step\": 4,"));
+    assert_non_null(strstr(b.text, "{\"step\": 5,"));
     iso_str_release(&a);
     iso_str_release(&b);
 }

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# damage: a bit flipped, or a piece cut off, in any file of an unfinished run is never resumed
+# silently; the run ends with the same bytes as one that was never touched, or is refused.
+set -eu
+. tests/cli/train_lib.bash
+for i in $(seq 300); do echo "Line $i has the number $((i * i % 89)) and ends here, or there."; echo; done >text.txt
+small_run 512 40 64
+echo "save_every: 6" >>run.yaml
+losses() { sed 's/"grad_norm.*//' "$1"; }
+flip() { # FILE SHARE: flips bit 4 of the byte at SHARE percent of the file
+    python3 - "$@" <<'PY'
+import sys
+path, share = sys.argv[1], int(sys.argv[2])
+data = bytearray(open(path, "rb").read())
+data[(len(data) - 1) * share // 100] ^= 16
+open(path, "wb").write(data)
+PY
+}
+
+"$I" -q train run.yaml --out whole --threads 2
+"$I" -q train run.yaml --out cut --threads 2 & pid=$!
+until [ -e cut/checkpoint-000000012/optimiser.safetensors ] && [ -s cut/latest ] ||
+    ! kill -0 $pid 2>/dev/null; do sleep 0.002; done
+kill -TERM $pid && { wait $pid || true; }
+[ ! -e cut/result.json ] || fail "the run was done before it was stopped"
+new=$(cat cut/latest)
+old=$(ls cut | grep checkpoint- | grep -v "$new")
+[ "$(ls cut | grep -c checkpoint-)" = 2 ] || fail "not two states: $(ls cut)"
+
+same() { # WHAT: the run that was resumed is the whole one
+    cmp -s whole/model.safetensors hurt/model.safetensors || fail "$1: other weights: $(cat log)"
+    [ "$(grep '"loss"' whole/result.json)" = "$(grep '"loss"' hurt/result.json)" ] || fail "$1: loss"
+}
+resume() { # MESSAGE WHAT: resumes the copy that was damaged; it must say MESSAGE
+    "$I" train run.yaml --out hurt --threads 2 >log 2>&1 || fail "$2: $(cat log)"
+    grep -q "$1" log || fail "$2 says: $(cat log)"
+    same "$2"
+}
+fresh() { rm -rf hurt; cp -r cut hurt; }
+n=0
+for share in 0 3 30 60 100; do
+    for file in model optimiser; do
+        fresh; flip "hurt/$new/$file.safetensors" $share
+        resume "$new/$file.safetensors.*not resuming from it" "$file at $share %"
+        grep -q "resuming at step $((10#${old#checkpoint-}))" log || fail "$file at $share %: $(cat log)"
+        [ "$(losses whole/metrics.jsonl)" = "$(losses hurt/metrics.jsonl)" ] || fail "metrics"
+        n=$((n + 1))
+    done
+done
+fresh; truncate -s -1000 "hurt/$new/model.safetensors"; flip "hurt/$old/optimiser.safetensors" 50
+resume 'no undamaged checkpoint is left; starting again from step 0' "both states"
+for share in 20 70; do
+    fresh; flip hurt/metrics.jsonl $share
+    resume 'metrics.jsonl is damaged' "metrics at $share %"
+done
+fresh; truncate -s 700 hurt/metrics.jsonl
+resume 'metrics.jsonl is damaged: [0-9]* of the lines up to step [0-9]* are lost' "metrics cut off"
+fresh; flip hurt/latest 50
+resume "resuming at step $((10#${new#checkpoint-}))" "latest"
+fresh; flip hurt/config.yaml 90
+resume "resuming at step $((10#${new#checkpoint-}))" "the settings, which are written again"
+fresh; flip hurt/config.yaml 3
+if "$I" train run.yaml --out hurt --threads 2 2>log; then fail "another identity"; fi
+grep -q 'other settings' log || fail "another identity says: $(cat log)"
+
+# The finished model: every reader refuses it.
+rm -rf hurt; cp -r whole hurt; flip hurt/model.safetensors 80
+for command in "loss -c hurt -d data" "generate -c hurt -p The -n 3" "inspect hurt"; do
+    # shellcheck disable=SC2086
+    if "$I" $command >/dev/null 2>log; then fail "$command: accepted"; fi
+    grep -q 'hurt/model.safetensors: its contents do not match its checksum' log || fail "$command: $(cat log)"
+done
+echo "damage: $n flips in states, all noticed"
