@@ -133,7 +133,9 @@ static struct iso_model *make_model(long d, long r)
                             .seq_len = LONGEST,
                             .vocab = V};
     check(iso_arch_build(&arch, NULL, &err), &err);
-    struct iso_model *m = iso_model_new(&arch, iso_kern_best(NULL), true);
+    const struct iso_kern *kern;
+    iso_kern_best(&kern, NULL);
+    struct iso_model *m = iso_model_new(&arch, kern, true);
     iso_params_start(&m->params, m->w, &arch, 1);
     iso_model_pack(m);
     return m;

@@ -261,10 +261,10 @@ static void bench_xent(const struct iso_kern *k, size_t V)
 
 int main(void)
 {
-    const char *why = "";
-    const struct iso_kern *k = iso_kern_best(&why);
-    if (!k) {
-        fprintf(stderr, "bench_kern: %s\n", why);
+    struct iso_err err;
+    const struct iso_kern *k;
+    if (iso_kern_best(&k, &err) != ISO_OK) {
+        fprintf(stderr, "bench_kern: %s\n", err.msg);
         return 1;
     }
     double peak = fma_gflops(k->name);

@@ -34,8 +34,7 @@ static int by_size(const void *a, const void *b)
 static void measure(struct shape s)
 {
     struct iso_err err;
-    const char *why = NULL;
-    const struct iso_kern *kern = iso_kern_best(&why);
+    const struct iso_kern *kern;
     struct iso_arch arch = {.loop = &iso_loop_linear,
                             .r = s.r,
                             .depth = s.depth,
@@ -47,8 +46,8 @@ static void measure(struct shape s)
                                                 : 16,
                             .seq_len = s.T,
                             .vocab = s.V};
-    if (!kern || iso_arch_build(&arch, NULL, &err) != ISO_OK) {
-        fprintf(stderr, "bench_train: %s\n", kern ? err.msg : why);
+    if (iso_kern_best(&kern, &err) != ISO_OK || iso_arch_build(&arch, NULL, &err) != ISO_OK) {
+        fprintf(stderr, "bench_train: %s\n", err.msg);
         exit(1);
     }
     struct iso_trainer_spec spec = {.arch = arch,

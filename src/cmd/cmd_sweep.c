@@ -310,14 +310,14 @@ static enum iso_status keep_grid(struct call *c, const char *path)
 /* Memory that the trainer takes for a run when it may take what it likes. */
 static double run_bytes(const struct iso_plan_run *run, int64_t threads)
 {
-    const struct iso_kern *kern = iso_kern_best(NULL);
+    const struct iso_kern *kern;
     struct iso_trainer_spec spec = {
         .arch = run->arch,
         .steps = run->steps,
         .batch = (size_t)(run->batch_tokens / run->arch.seq_len),
         .workers = (int)threads,
     };
-    if (!kern)
+    if (iso_kern_best(&kern, NULL) != ISO_OK)
         return 0; /* the trainer will say why */
     spec.micro = iso_trainer_micro(&spec, kern, SIZE_MAX);
     return (double)iso_trainer_bytes(&spec, kern);

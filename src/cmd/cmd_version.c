@@ -33,8 +33,8 @@ static const struct iso_opt options[] = {
 /* The kernels that a training on this machine would use. */
 static const char *kernels(void)
 {
-    const struct iso_kern *k = iso_kern_best(NULL);
-    return k ? k->name : "none";
+    const struct iso_kern *k;
+    return iso_kern_best(&k, NULL) == ISO_OK ? k->name : "none";
 }
 
 static void print_json(void)

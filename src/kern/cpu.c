@@ -81,18 +81,28 @@ static bool has_amx(const struct cpuid *c)
            && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
-bool iso_cpu_has(const char *table)
+bool iso_cpu_avx2(void)
 {
     struct cpuid c = ask();
-    if (strcmp(table, "ref") == 0)
-        return true;
-    if (strcmp(table, "avx2") == 0)
-        return has_avx2(&c);
-    if (strcmp(table, "avx512") == 0)
-        return has_avx512(&c);
-    if (strcmp(table, "avx512bf16") == 0)
-        return has_avx512bf16(&c);
-    return strcmp(table, "amx") == 0 && has_amx(&c);
+    return has_avx2(&c);
+}
+
+bool iso_cpu_avx512(void)
+{
+    struct cpuid c = ask();
+    return has_avx512(&c);
+}
+
+bool iso_cpu_avx512bf16(void)
+{
+    struct cpuid c = ask();
+    return has_avx512bf16(&c);
+}
+
+bool iso_cpu_amx(void)
+{
+    struct cpuid c = ask();
+    return has_amx(&c);
 }
 
 const char *iso_cpu_features(void)
@@ -126,14 +136,14 @@ const char *iso_cpu_features(void)
 
 #else
 
-bool iso_cpu_has(const char *table)
-{
-    return strcmp(table, "ref") == 0;
-}
-
 const char *iso_cpu_features(void)
 {
     return "";
 }
 
 #endif
+
+bool iso_cpu_any(void)
+{
+    return true;
+}

@@ -18,12 +18,12 @@
  *
  * Rows, columns and steps that do not exist are packed as zeros.
  *
- * A file kern_<isa>.c defines ISO_VEC_TABLE and ISO_VEC_NAME, includes this and then defines
- * the three; every other row of its table is the AVX-512 code. */
+ * A file kern_<isa>.c defines ISO_VEC_FILL, includes this and then defines the three; every
+ * other kernel of its set is the AVX-512 code. */
 #define ISO_VEC_PACK_BYTES pack_bytes_bf16
 #define ISO_VEC_PACK       pack_bf16
 #define ISO_VEC_GEMM       gemm_bf16
-#define ISO_VEC_BF16       true
+#define ISO_VEC_BF16
 
 #include "kern/kern.h"
 

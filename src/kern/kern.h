@@ -1,8 +1,9 @@
 /* The kernel table: everything that touches tensor memory, as one struct of functions.
  *
- * Plain C fills the table first (kern_ref.c); faster instruction sets then override rows
- * upward.  src/model and src/loop touch activations through the table only, so another device is
- * another table; what a loop mechanism may read directly loop.h says.
+ * A table begins as plain C (kern_ref.c); the set of an instruction set then overrides what it has
+ * (tables.c), so a new kernel needs a plain version only.  src/model and src/loop touch activations
+ * through the table only, so another device is another table; what a loop mechanism may read
+ * directly loop.h says.
  *
  * Rules for every kernel:
  *  1. It cannot fail: shapes were checked when the model was built.
@@ -15,6 +16,8 @@
  * V padded vocabulary. */
 #ifndef ISO_KERN_KERN_H
 #define ISO_KERN_KERN_H
+
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,12 +132,21 @@ struct iso_kern {
  * works in blocks of fixed size, whatever its sides. */
 size_t iso_kern_ws_bytes(size_t T, size_t Q);
 
-/* The table for this machine: the best instruction set that the CPU has and that ISO_CPU
- * (ref, avx2, avx512, avx512bf16, amx) allows.  An unknown or unavailable ISO_CPU gives NULL and,
- * in `why`, the reason. */
-const struct iso_kern *iso_kern_best(const char **why); /* `why` may be NULL */
-/* One table by name, NULL when the build or the CPU lacks it. */
+/* A set of kernels for one instruction set.  One that has a gemm has its own packing, too. */
+struct iso_kern_set {
+    const char *name;
+    bool (*runs_here)(void);          /* whether this CPU and its operating system can */
+    void (*fill)(struct iso_kern *k); /* overrides what the set has */
+};
+
+extern const struct iso_kern_set iso_kern_sets[]; /* slowest first; the end has a NULL name */
+
+/* The table of a set, NULL when the build or the CPU lacks it. */
 const struct iso_kern *iso_kern_get(const char *name);
+/* The same, with a message that lists what there is; *k is NULL then. */
+enum iso_status iso_kern_find(const struct iso_kern **k, const char *name, struct iso_err *err);
+/* The table for this machine: the one that ISO_CPU names, else the fastest. */
+enum iso_status iso_kern_best(const struct iso_kern **k, struct iso_err *err);
 /* "fma avx2 ..." of this machine, for the record of a run; valid until the thread's next call. */
 const char *iso_cpu_features(void);
 

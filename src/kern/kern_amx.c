@@ -1,7 +1,6 @@
-/* The kernel table for AMX: the bf16 products in tile registers, 32 x 32 in four of them. */
-#if !defined(ISO_VEC_TABLE)
-#define ISO_VEC_TABLE iso_kern_amx
-#define ISO_VEC_NAME  "amx"
+/* The kernels for AMX: the bf16 products in tile registers, 32 x 32 in four of them. */
+#if !defined(ISO_VEC_FILL)
+#define ISO_VEC_FILL iso_kern_fill_amx
 #endif
 #include "kern/gemm_bf16.inc.h"
 

@@ -1,4 +1,3 @@
-/* The kernel table for AVX-512: sixteen floats, micro-kernel 14 x 32. */
-#define ISO_VEC_TABLE iso_kern_avx512
-#define ISO_VEC_NAME  "avx512"
+/* The kernels for AVX-512: sixteen floats, micro-kernel 14 x 32. */
+#define ISO_VEC_FILL iso_kern_fill_avx512
 #include "kern/kern_vec.inc.h"

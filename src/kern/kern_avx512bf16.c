@@ -1,8 +1,7 @@
-/* The kernel table for AVX-512 with bf16 dot products but no tiles (Cooper Lake, Zen 4 and later):
+/* The kernels for AVX-512 with bf16 dot products but no tiles (Cooper Lake, Zen 4 and later):
  * 8 x 32 of C in sixteen registers, a pair of A's row against 32 columns of B at a time. */
-#if !defined(ISO_VEC_TABLE)
-#define ISO_VEC_TABLE iso_kern_avx512bf16
-#define ISO_VEC_NAME  "avx512bf16"
+#if !defined(ISO_VEC_FILL)
+#define ISO_VEC_FILL iso_kern_fill_avx512bf16
 #endif
 #include "kern/gemm_bf16.inc.h"
 

@@ -1,41 +1,83 @@
-/* The choice of a kernel table: the last row that the CPU can run and that ISO_CPU allows. */
+/* The kernel tables: which sets there are, how a table is filled, which one is chosen. */
 #include "kern/tables.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/str.h"
 
-/* From the slowest to the fastest; the end is NULL. */
-static const struct iso_kern *const tables[] = {
-    &iso_kern_ref,
+#include <pthread.h>
+#include <stdlib.h>
+
+static void fill_nothing(struct iso_kern *k)
+{
+    (void)k;
+}
+
+const struct iso_kern_set iso_kern_sets[] = {
+    {"ref", iso_cpu_any, fill_nothing},
 #if defined(__x86_64__)
-    &iso_kern_avx2, &iso_kern_avx512, &iso_kern_avx512bf16, &iso_kern_amx,
+    {"avx2", iso_cpu_avx2, iso_kern_fill_avx2},
+    {"avx512", iso_cpu_avx512, iso_kern_fill_avx512},
+    {"avx512bf16", iso_cpu_avx512bf16, iso_kern_fill_avx512bf16},
+    {"amx", iso_cpu_amx, iso_kern_fill_amx},
 #endif
-    NULL,
+    {0},
 };
+
+enum { N_SETS = sizeof iso_kern_sets / sizeof *iso_kern_sets - 1 };
+
+static struct iso_kern tables[N_SETS]; /* written once */
+
+static void fill_tables(void)
+{
+    for (int i = 0; i < N_SETS; i++) {
+        tables[i] = iso_kern_ref;
+        tables[i].name = iso_kern_sets[i].name;
+        iso_kern_sets[i].fill(&tables[i]);
+    }
+}
+
+static const struct iso_kern *table(int i)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_tables);
+    return &tables[i];
+}
 
 const struct iso_kern *iso_kern_get(const char *name)
 {
-    for (size_t i = 0; tables[i]; i++)
-        if (strcmp(tables[i]->name, name) == 0)
-            return iso_cpu_has(name) ? tables[i] : NULL;
+    for (int i = 0; i < N_SETS; i++)
+        if (iso_str_eq(iso_kern_sets[i].name, name) && iso_kern_sets[i].runs_here())
+            return table(i);
     return NULL;
 }
 
-const struct iso_kern *iso_kern_best(const char **why)
+enum iso_status iso_kern_find(const struct iso_kern **k, const char *name, struct iso_err *err)
+{
+    struct iso_str there = {0};
+    *k = iso_kern_get(name);
+    if (*k)
+        return ISO_OK;
+    for (int i = 0; i < N_SETS; i++)
+        if (iso_kern_sets[i].runs_here())
+            iso_str_printf(&there, " %s", iso_kern_sets[i].name);
+    iso_fail(err, ISO_MISSING,
+             "this machine and this build have no kernels \"%.40s\"; there are:%s", name,
+             iso_str_text(&there));
+    iso_str_release(&there);
+    return ISO_MISSING;
+}
+
+enum iso_status iso_kern_best(const struct iso_kern **k, struct iso_err *err)
 {
     const char *wanted = getenv("ISO_CPU");
     if (wanted && *wanted) {
-        const struct iso_kern *k = iso_kern_get(wanted);
-        if (!k && why)
-            *why = "ISO_CPU names no instruction set that this machine and this build have; "
-                   "take ref, avx2, avx512, avx512bf16 or amx, or leave it unset";
-        return k;
+        enum iso_status st = iso_kern_find(k, wanted, err);
+        return st == ISO_OK ? ISO_OK : iso_fail_in(err, st, "ISO_CPU");
     }
-    const struct iso_kern *best = &iso_kern_ref;
-    for (size_t i = 0; tables[i]; i++)
-        if (iso_cpu_has(tables[i]->name))
-            best = tables[i];
-    return best;
+    int best = N_SETS - 1;
+    while (!iso_kern_sets[best].runs_here())
+        best--;
+    *k = table(best);
+    return ISO_OK;
 }
 
 /* What the hungriest kernel takes, rounded up: two numbers per row of a sequence, a chunk of

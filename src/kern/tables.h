@@ -7,13 +7,13 @@
 
 #define ISO_NORM_EPS 1e-6 /* inside the root of every RMSNorm */
 
-extern const struct iso_kern iso_kern_ref;
-#if defined(__x86_64__)
-extern const struct iso_kern iso_kern_avx2;
-extern const struct iso_kern iso_kern_avx512;
-extern const struct iso_kern iso_kern_avx512bf16;
-extern const struct iso_kern iso_kern_amx;
-#endif
+extern const struct iso_kern iso_kern_ref; /* complete: where every table begins */
+
+/* The sets' fill functions; each file kern_<isa>.c has one. */
+void iso_kern_fill_avx2(struct iso_kern *k);
+void iso_kern_fill_avx512(struct iso_kern *k);
+void iso_kern_fill_avx512bf16(struct iso_kern *k);
+void iso_kern_fill_amx(struct iso_kern *k);
 
 /* Multiply-adds of causal attention forward over one sequence: q·k and p·v for T(T+1)/2 pairs,
  * and for those with the `first` positions before the queries.
@@ -24,7 +24,11 @@ static inline uint64_t iso_attention_macs(size_t first, size_t T, size_t D)
     return (uint64_t)T * (2 * first + T + 1) * D;
 }
 
-/* Whether this CPU, and its operating system, can run the table of that name. */
-bool iso_cpu_has(const char *table);
+/* Whether this CPU, and its operating system, can run a set. */
+bool iso_cpu_any(void);
+bool iso_cpu_avx2(void);
+bool iso_cpu_avx512(void);
+bool iso_cpu_avx512bf16(void);
+bool iso_cpu_amx(void);
 
 #endif

@@ -231,12 +231,10 @@ enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *met
 
 enum iso_status iso_model_open(struct iso_model **m, const char *path, struct iso_err *err)
 {
-    const char *why = NULL;
-    const struct iso_kern *kern = iso_kern_best(&why);
+    const struct iso_kern *kern;
     *m = NULL;
-    if (!kern)
-        return iso_fail(err, ISO_MISSING, "%s", why);
-    return iso_model_load(m, NULL, path, kern, false, err);
+    enum iso_status st = iso_kern_best(&kern, err);
+    return st == ISO_OK ? iso_model_load(m, NULL, path, kern, false, err) : st;
 }
 
 enum iso_status iso_model_check_tokenizer(const struct iso_model *m, int64_t vocab, uint64_t hash,

@@ -435,11 +435,10 @@ static enum iso_status finish(struct job *j)
 
 static enum iso_status train(struct job *j)
 {
-    const char *why = NULL;
-    const struct iso_kern *kern = iso_kern_best(&why);
-    if (!kern)
-        return iso_fail(j->err, ISO_MISSING, "%s", why);
-    enum iso_status st = iso_state_open(&j->state, j->o->out, j->err);
+    const struct iso_kern *kern;
+    enum iso_status st = iso_kern_best(&kern, j->err);
+    if (st == ISO_OK)
+        st = iso_state_open(&j->state, j->o->out, j->err);
     if (st == ISO_OK)
         st = make_trainer(j, kern);
     if (st == ISO_OK)

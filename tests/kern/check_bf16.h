@@ -1,6 +1,9 @@
-/* What every table of bf16 products must do.  Included after the kernel file itself, compiled as
- * `table_under_test` with ISO_BF16_EMULATE, so that it runs on every machine with AVX2. */
+/* What every table of bf16 products must do.  Included after the kernel file itself, compiled with
+ * ISO_BF16_EMULATE and the fill function fill_under_test, so that it runs on every machine with
+ * AVX2. */
 #include "check_table.h"
+
+static struct iso_kern table_under_test;
 
 /* Operands are rounded to bf16, whose unit roundoff is 2⁻⁹ to nearest. */
 static void test_table(void **state)
@@ -55,10 +58,13 @@ static void test_rounding(void **state)
 
 int main(void)
 {
-    if (!iso_cpu_has("avx2")) {
+    if (!iso_cpu_avx2()) {
         puts("this CPU has no AVX2");
         return 77;
     }
+    table_under_test = *iso_kern_get("ref");
+    table_under_test.name = UNDER_TEST;
+    fill_under_test(&table_under_test);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_exact),

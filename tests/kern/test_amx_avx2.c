@@ -3,9 +3,10 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define ISO_BF16_EMULATE
 #define ISO_VEC_PAIRS
-#define ISO_VEC_TABLE table_under_test
-#define ISO_VEC_NAME  "amx emulated"
-extern const struct iso_kern table_under_test;
+#define ISO_VEC_FILL fill_under_test
+struct iso_kern;
+void fill_under_test(struct iso_kern *k);
 #include "../../src/kern/kern_amx.c"
 
+#define UNDER_TEST "amx emulated"
 #include "check_bf16.h"

@@ -4,37 +4,56 @@
 
 #include <time.h>
 
-static const char *const names[] = {"avx2", "avx512", "avx512bf16", "amx"};
-
 static void test_tables(void **state)
 {
     (void)state;
-    size_t checked = 0;
-    check_table(iso_kern_get("ref"), 0, 0);
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const struct iso_kern *k = iso_kern_get(names[i]);
-        if (k)
-            check_table(k, k->bf16 ? 1.0 / 512 : 0, 0); /* bf16's unit roundoff to nearest */
-        checked += k != NULL;
+    for (const struct iso_kern_set *s = iso_kern_sets; s->name; s++) {
+        const struct iso_kern *k = iso_kern_get(s->name);
+        print_message("%s: %s\n", s->name, k ? "checked" : "not on this CPU");
+        if (!k)
+            continue;
+        assert_string_equal(k->name, s->name);
+        check_table(k, k->bf16 ? 1.0 / 512 : 0, 0); /* bf16's unit roundoff to nearest */
     }
-    print_message("tables beside ref: %zu; this CPU: %s\n", checked, iso_cpu_features());
+    print_message("this CPU: %s\n", iso_cpu_features());
+}
+
+/* A set overrides what it has and leaves the rest of the plain table. */
+static void test_override(void **state)
+{
+    (void)state;
+    const struct iso_kern *ref = iso_kern_get("ref");
+    for (const struct iso_kern_set *s = iso_kern_sets; s->name; s++) {
+        struct iso_kern k = {.bf16 = false};
+        s->fill(&k);
+        const struct iso_kern *table = iso_kern_get(s->name);
+        if (table)
+            assert_ptr_equal(table->copy, k.copy ? k.copy : ref->copy);
+        assert_true((k.gemm != NULL) == (k.pack != NULL && k.pack_bytes != NULL));
+    }
 }
 
 static void test_choice(void **state)
 {
     (void)state;
     char *before = getenv("ISO_CPU") ? strdup(getenv("ISO_CPU")) : NULL;
-    const char *why = NULL;
-    setenv("ISO_CPU", "ref", 1);
-    assert_string_equal(iso_kern_best(&why)->name, "ref");
+    const struct iso_kern *k, *last = NULL;
+    struct iso_err err;
+    for (const struct iso_kern_set *s = iso_kern_sets; s->name; s++) {
+        setenv("ISO_CPU", s->name, 1);
+        enum iso_status st = iso_kern_best(&k, &err);
+        assert_int_equal(st, s->runs_here() ? ISO_OK : ISO_MISSING);
+        assert_ptr_equal(k, iso_kern_get(s->name));
+        last = k ? k : last;
+    }
     setenv("ISO_CPU", "z80", 1);
-    assert_null(iso_kern_best(&why));
-    assert_non_null(strstr(why, "ISO_CPU"));
+    assert_int_equal(iso_kern_best(&k, &err), ISO_MISSING);
+    assert_null(k);
+    assert_non_null(strstr(err.msg, "ISO_CPU: "));
+    assert_non_null(strstr(err.msg, "there are: ref"));
     unsetenv("ISO_CPU");
-    const char *best = iso_kern_best(NULL)->name;
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (iso_kern_get(names[i]))
-            assert_string_not_equal(best, "ref");
+    assert_int_equal(iso_kern_best(&k, &err), ISO_OK);
+    assert_ptr_equal(k, last);
     assert_null(iso_kern_get("z80"));
     if (before)
         setenv("ISO_CPU", before, 1);
@@ -43,7 +62,7 @@ static void test_choice(void **state)
 
 /* --- time --- */
 
-enum { ROWS = 256, WIDTH = 64, HEADS = 2, HEAD = 32, VOCAB = 1024 };
+enum { ROWS = 256, WIDTH = 64, CELLS = ROWS * WIDTH, HEADS = 2, HEAD = 32, VOCAB = 1024 };
 
 struct timing {
     struct iso_ws ws;
@@ -57,8 +76,8 @@ struct timing {
     {                                                                                              \
         k->call;                                                                                   \
     }
-TIMED(add, add(t->y, t->x, ROWS *WIDTH))
-TIMED(dot, dot(t->y, t->x, ROWS *WIDTH))
+TIMED(add, add(t->y, t->x, CELLS))
+TIMED(dot, dot(t->y, t->x, CELLS))
 TIMED(mul_rows, mul_rows(t->y, t->g, t->x, ROWS, WIDTH))
 TIMED(mul_rows_bwd, mul_rows_bwd(t->g, t->x, t->y, ROWS, WIDTH))
 TIMED(pack, pack(&t->weight, t->x, WIDTH, false))
@@ -70,18 +89,17 @@ TIMED(rmsnorm_bwd, rmsnorm_bwd(t->y, t->g, t->z, t->x, t->g, t->small, ROWS, WID
 TIMED(qk_rope_norm, qk_rope_norm(t->z, t->small, t->x, t->y, ROWS, ROWS, 0, HEADS, HEAD))
 TIMED(qk_rope_norm_bwd,
       qk_rope_norm_bwd(t->z, t->logits, t->small, t->x, t->y, ROWS, ROWS, 0, HEADS, HEAD))
-TIMED(attention,
-      attention(t->y, t->small, iso_attend_all(t->z, ROWS, HEADS *HEAD), HEADS, HEAD, &t->ws))
+TIMED(attention, attention(t->y, t->small, iso_attend_all(t->z, ROWS, WIDTH), HEADS, HEAD, &t->ws))
 TIMED(attention_bwd,
       attention_bwd(t->logits, t->y, t->x, t->small, t->z, ROWS, HEADS, HEAD, &t->ws))
 TIMED(attention_one,
       attention(t->y, t->small, (struct iso_attended){t->x, t->z, WIDTH, 2 * WIDTH, ROWS - 1, 1},
                 HEADS, HEAD, &t->ws))
-TIMED(relu2, relu2(t->y, t->x, ROWS *WIDTH))
-TIMED(relu2_bwd, relu2_bwd(t->y, t->x, t->z, ROWS *WIDTH))
+TIMED(relu2, relu2(t->y, t->x, CELLS))
+TIMED(relu2_bwd, relu2_bwd(t->y, t->x, t->z, CELLS))
 TIMED(softcap_xent,
       softcap_xent(t->small, NULL, t->logits, t->token, ROWS, VOCAB, VOCAB, 15, 0.01f))
-TIMED(adamw, adamw(t->y, t->x, t->z, t->logits, ROWS *WIDTH, 1e-3f, 0.8f, 0.95f, 1e-10f, 1, 1))
+TIMED(adamw, adamw(t->y, t->x, t->z, t->logits, CELLS, 1e-3f, 0.8f, 0.95f, 1e-10f, 1, 1))
 
 static const struct {
     const char *name;
@@ -154,11 +172,11 @@ static void test_time(void **state)
     for (size_t i = 0; i < COUNT(timed); i++) {
         double ref = ns_of(iso_kern_get("ref"), &t, i);
         printf("%-20s ref %11.0f ns", timed[i].name, ref);
-        for (size_t j = 0; j < COUNT(names); j++) {
-            const struct iso_kern *k = iso_kern_get(names[j]);
+        for (const struct iso_kern_set *s = iso_kern_sets + 1; s->name; s++) {
+            const struct iso_kern *k = iso_kern_get(s->name);
             double ns = k ? ns_of(k, &t, i) : 0;
             if (k)
-                printf("   %s %9.0f ns (%.1fx)", names[j], ns, ref / ns);
+                printf("   %s %9.0f ns (%.1fx)", s->name, ns, ref / ns);
         }
         printf("\n");
     }
@@ -174,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_override),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_time),
     };
