@@ -26,16 +26,16 @@ static enum iso_status deal_row(void *ctx, const uint32_t *row, struct iso_err *
 }
 
 /* Pushes documents of log-normal length until TOKENS are in; gives the seconds. */
-static double push_all(struct iso_fit *f, const uint32_t *tokens, double median)
+static double push_all(struct iso_bestfit *f, const uint32_t *tokens, double median)
 {
     struct iso_rng rng = {1, 1, 0};
     double start = iso_time_now();
     for (int64_t done = 0; done < TOKENS;) {
         size_t n = 1 + (size_t)fmin(median * exp(iso_rng_normal(&rng)), 1e6);
-        iso_fit_push(f, tokens, n, NULL);
+        iso_bestfit_push(f, tokens, n, NULL);
         done += (int64_t)n;
     }
-    iso_fit_finish(f, NULL);
+    iso_bestfit_finish(f, NULL);
     return iso_time_now() - start;
 }
 
@@ -49,13 +49,13 @@ int main(void)
     for (int T = 256; T <= 2048; T *= 8)
         for (int m = 0; m < 3; m++) {
             int64_t rows = 0;
-            struct iso_fit *f =
-                iso_fit_new((size_t)T + 1, ISO_FIT_BUFFER, ISO_LONG_SPLIT, count_row, &rows);
+            struct iso_bestfit *f =
+                iso_bestfit_new((size_t)T + 1, ISO_FIT_BUFFER, ISO_LONG_SPLIT, 1, count_row, &rows);
             double seconds = push_all(f, tokens, medians[m]);
-            struct iso_pack_counts c = iso_fit_counts(f);
+            struct iso_pack_counts c = iso_bestfit_counts(f);
             printf("best fit, T %-4d documents of %-6.0f %12.0f %9.2f%%\n", T, medians[m],
                    (double)c.tokens / 1e6 / seconds, 100 * (double)c.kept / (double)c.tokens);
-            iso_fit_free(f);
+            iso_bestfit_free(f);
         }
     char dir[] = "/tmp/isodepth-bench-XXXXXX";
     struct iso_err err = {""};
@@ -63,7 +63,7 @@ int main(void)
         return 1;
     struct iso_deal *d = iso_deal_new(
         &(struct iso_deal_opts){{2048, 32000, 1, 0}, dir, "train", 1, 1, 32u << 20, 1u << 30});
-    struct iso_fit *f = iso_fit_new(2049, ISO_FIT_BUFFER, ISO_LONG_SPLIT, deal_row, d);
+    struct iso_bestfit *f = iso_bestfit_new(2049, ISO_FIT_BUFFER, ISO_LONG_SPLIT, 1, deal_row, d);
     double start = iso_time_now();
     push_all(f, tokens, 300);
     struct iso_deal_shard *shards = NULL;
@@ -78,7 +78,7 @@ int main(void)
     }
     rmdir(dir);
     free(shards);
-    iso_fit_free(f);
+    iso_bestfit_free(f);
     iso_deal_free(d);
     free(tokens);
     return err.msg[0] != 0;

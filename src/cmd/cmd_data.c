@@ -144,10 +144,12 @@ static void print_text(const struct view *v)
         return;
     }
     printf("%s\nrows of %lld tokens (T = %lld), vocabulary %lld padded to %lld, tokenizer %s\n"
-           "data %s, %s\n\n",
+           "data %s, %s%s\n\n",
            ds->dir, (long long)ds->T + 1, (long long)ds->T, (long long)ds->vocab,
            (long long)ds->vocab_padded, ds->tokenizer_name, ds->checksum,
-           v->args->verify ? "all checksums verified" : "rows not verified (--verify reads them)");
+           v->args->verify ? "all checksums verified" : "rows not verified (--verify reads them)",
+           ds->version < 2 ? "; packed by an older isodepth: pieces of a cut document have no BOS"
+                           : "");
     struct iso_table t;
     iso_table_init(&t, "split|rows|tokens|documents|bytes/token|kept|cropped|dropped|shards");
     for (int i = 0; i < ISO_N_SPLIT; i++) {
@@ -219,6 +221,7 @@ static void print_json(const struct view *v)
     iso_json_begin(&w, NULL, '{');
     iso_json_put_string(&w, "dir", ds->dir);
     iso_json_put_string(&w, "checksum", ds->checksum);
+    iso_json_put_int(&w, "version", ds->version);
     iso_json_put_bool(&w, "verified", v->args->verify);
     iso_json_put_int(&w, "T", ds->T);
     iso_json_put_int(&w, "vocab", ds->vocab);

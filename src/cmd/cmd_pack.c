@@ -27,10 +27,13 @@ static const struct iso_opt options[] = {
     {"seq-len", 'T', ISO_OPT_INT, AT(seq_len), "T", "a row has T+1 tokens (default 2048)", 1,
      ISO_SHARD_MAX_T},
     {"val", 0, ISO_OPT_STRING, AT(val), "SHARE",
-     "share of the documents held out for validation: 1% (default) or 0.01", 0, 0},
+     "share of the documents held out for validation: 1% (default) or 0.01; files: what is in "
+     "files val*, the rest must be in train*",
+     0, 0},
     {"long", 0, ISO_OPT_STRING, AT(rule), "RULE",
      "documents longer than a row: split into rows (default), or crop", 0, 0},
-    {"seed", 0, ISO_OPT_INT, AT(seed), "N", "of the shuffle (default 1)", 0, 1e15},
+    {"seed", 0, ISO_OPT_INT, AT(seed), "N",
+     "of the shuffle (default 1); 0 keeps the order of the sources", 0, 1e15},
     {"bos", 0, ISO_OPT_STRING, AT(bos), "ID",
      "token in front of documents: auto (the tokenizer's, default), none, or an id", 0, 0},
     {"vocab", 0, ISO_OPT_INT, AT(vocab), "N",
@@ -56,9 +59,16 @@ static enum iso_status parse_share(double *out, const char *text, struct iso_err
     bool percent = iso_str_ends(text, "%");
     snprintf(number, sizeof number, "%.*s", (int)(strlen(text) - percent), text);
     if (!iso_parse_double(number, out) || *out < 0 || (*out /= percent ? 100 : 1) >= 1)
-        return iso_fail(err, ISO_USAGE,
-                        "--val: expected a share such as 1%% or 0.01, below 1, found \"%s\"", text);
+        return iso_fail(
+            err, ISO_USAGE,
+            "--val: expected a share such as 1%% or 0.01, below 1, or files, found \"%s\"", text);
     return ISO_OK;
+}
+
+static enum iso_status parse_val(struct iso_pack_opts *o, const char *text, struct iso_err *err)
+{
+    o->val_by_name = iso_str_eq(text, "files");
+    return o->val_by_name ? ISO_OK : parse_share(&o->val, text, err);
 }
 
 static enum iso_status parse_bos(int64_t *out, const char *text, struct iso_err *err)
@@ -155,7 +165,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         .reader = {a->format, a->field, a->whole_files, a->skip_bad},
         .force = a->force,
     };
-    enum iso_status st = parse_share(&o.val, a->val, err);
+    enum iso_status st = parse_val(&o, a->val, err);
     if (st == ISO_OK)
         st = parse_bos(&o.bos, a->bos, err);
     if (st == ISO_OK)
@@ -165,7 +175,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         st = iso_pack(&r, &o, err);
     if (st != ISO_OK)
         return st;
-    if (!r.nothing_to_do && o.val > 0 && r.split[ISO_SPLIT_VAL].counts.rows == 0)
+    if (!r.nothing_to_do && (o.val > 0 || o.val_by_name) && r.split[ISO_SPLIT_VAL].counts.rows == 0)
         iso_log_warn("the validation split has no full row; raise --val (now %s)", a->val);
     a->json ? print_json(a, &r) : print_text(a, &r);
     return ISO_OK;

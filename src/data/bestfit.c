@@ -1,8 +1,8 @@
 /* Best-fit packing.
  *
- * Method (the paper's): a buffer of 1000 documents; put the longest that still fits into the row,
- * again and again; when none fits, crop the shortest to fill the row exactly and drop its rest.
- * Among documents of equal length the one that came first goes first.
+ * Method (the paper's): before each row, refill a buffer to 1000 documents; put the longest that
+ * still fits into the row, again and again; when none fits, crop the shortest to fill the row
+ * exactly and drop its rest.  Among documents of equal length the one that came first goes first.
  *
  * The buffer is an array sorted by length, the newest before its equals.  Then
  *   - the longest that fits is the last entry not longer than the room left: one binary search,
@@ -12,13 +12,15 @@
  * faster than the pointers of a balanced tree (bench/bench_pack.c measures the whole).
  *
  * What stays true:
- *   1. Choices are made only with a full buffer, or after the last document.
+ *   1. A row is begun with a full buffer, or after the last document, and is filled from that
+ *      buffer alone; only when a row uses up all of it does the row wait for a full one.
  *   2. Of a document longer than a row at most a row is ever used, so only that much is stored:
  *      memory is bounded by buffer * row, whatever the documents. */
 #include "data/bestfit.h"
 
 #include "base/mem.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +36,7 @@ struct entry {
 struct iso_bestfit {
     size_t row_len, buffer;
     enum iso_long rule;
+    uint32_t bos;
     iso_row_sink sink;
     void *ctx;
     uint32_t *row;
@@ -46,13 +49,13 @@ struct iso_bestfit {
     struct iso_pack_counts counts;
 };
 
-struct iso_bestfit *iso_bestfit_new(size_t row_len, size_t buffer, enum iso_long rule,
+struct iso_bestfit *iso_bestfit_new(size_t row_len, size_t buffer, enum iso_long rule, uint32_t bos,
                                     iso_row_sink sink, void *ctx)
 {
-    ISO_ASSERT(row_len > 0 && buffer > 0);
+    ISO_ASSERT(row_len > 1 && buffer > 0);
     struct iso_bestfit *f = ISO_NEW(struct iso_bestfit);
     *f = (struct iso_bestfit){
-        .row_len = row_len, .buffer = buffer, .rule = rule, .sink = sink, .ctx = ctx};
+        .row_len = row_len, .buffer = buffer, .rule = rule, .bos = bos, .sink = sink, .ctx = ctx};
     f->row = ISO_NEW_N(uint32_t, row_len);
     f->slots = ISO_NEW_N(struct slot, buffer);
     f->free_slots = ISO_NEW_N(uint32_t, buffer);
@@ -89,20 +92,23 @@ static size_t count_shorter(const struct iso_bestfit *f, size_t length)
     return low;
 }
 
-static void add(struct iso_bestfit *f, const uint32_t *tokens, size_t n)
+/* A document or a piece; `marked` puts BOS in front of its n tokens. */
+static void add(struct iso_bestfit *f, const uint32_t *tokens, size_t n, bool marked)
 {
     uint32_t index = f->free_slots[--f->n_free];
     struct slot *slot = &f->slots[index];
-    size_t stored = n < f->row_len ? n : f->row_len;
+    size_t length = n + marked, stored = length < f->row_len ? length : f->row_len;
     if (slot->room < stored) {
         slot->room = stored;
         slot->tokens = iso_realloc(slot->tokens, stored, sizeof *slot->tokens);
     }
-    memcpy(slot->tokens, tokens, stored * sizeof *tokens);
-    size_t at = count_shorter(f, n);
+    slot->tokens[0] = f->bos;
+    memcpy(slot->tokens + marked, tokens, (stored - marked) * sizeof *tokens);
+    size_t at = count_shorter(f, length);
     memmove(f->entries + at + 1, f->entries + at, (f->n - at) * sizeof *f->entries);
-    f->entries[at] = (struct entry){(uint32_t)n, index};
+    f->entries[at] = (struct entry){(uint32_t)length, index};
     f->n++;
+    f->counts.tokens += (int64_t)length;
 }
 
 /* Takes entry `at` out and puts its first `n` tokens into the row. */
@@ -133,11 +139,33 @@ static enum iso_status choose(struct iso_bestfit *f, struct iso_err *err)
     return take(f, shortest, room, err);
 }
 
-static enum iso_status push_piece(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
-                                  struct iso_err *err)
+static enum iso_status fill_row(struct iso_bestfit *f, struct iso_err *err)
 {
-    add(f, tokens, n);
-    return f->n < f->buffer ? ISO_OK : choose(f, err);
+    enum iso_status st;
+    do
+        st = choose(f, err);
+    while (st == ISO_OK && f->filled > 0 && f->n > 0);
+    return st;
+}
+
+static enum iso_status push_piece(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
+                                  bool marked, struct iso_err *err)
+{
+    add(f, tokens, n, marked);
+    return f->n < f->buffer ? ISO_OK : fill_row(f, err);
+}
+
+/* Pieces behind the first begin with BOS, as the document does: what stands before one in a row is
+ * not its own beginning. */
+static enum iso_status push_pieces(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
+                                   struct iso_err *err)
+{
+    bool marked = tokens[0] == f->bos;
+    enum iso_status st = push_piece(f, tokens, f->row_len, false, err);
+    size_t step = f->row_len - marked;
+    for (size_t at = f->row_len; at < n && st == ISO_OK; at += step)
+        st = push_piece(f, tokens + at, n - at < step ? n - at : step, marked, err);
+    return st;
 }
 
 enum iso_status iso_bestfit_push(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
@@ -147,13 +175,8 @@ enum iso_status iso_bestfit_push(struct iso_bestfit *f, const uint32_t *tokens, 
         return ISO_OK;
     ISO_ASSERT(n < UINT32_MAX);
     f->counts.documents++;
-    f->counts.tokens += (int64_t)n;
-    enum iso_status st = ISO_OK;
-    for (; f->rule == ISO_LONG_SPLIT && n > f->row_len && st == ISO_OK; n -= f->row_len) {
-        st = push_piece(f, tokens, f->row_len, err);
-        tokens += f->row_len;
-    }
-    return st == ISO_OK ? push_piece(f, tokens, n, err) : st;
+    return f->rule == ISO_LONG_SPLIT && n > f->row_len ? push_pieces(f, tokens, n, err)
+                                                       : push_piece(f, tokens, n, false, err);
 }
 
 enum iso_status iso_bestfit_finish(struct iso_bestfit *f, struct iso_err *err)

@@ -1,4 +1,4 @@
-/* Best-fit packing of documents into rows of T+1 tokens (the method is in pack_fit.c). */
+/* Best-fit packing of documents into rows of T+1 tokens (the method is in bestfit.c). */
 #ifndef ISO_DATA_BESTFIT_H
 #define ISO_DATA_BESTFIT_H
 
@@ -9,13 +9,13 @@
 
 /* What becomes of a document longer than a row. */
 enum iso_long {
-    ISO_LONG_SPLIT, /* it is cut into row-long pieces first */
-    ISO_LONG_CROP,  /* it waits until it is the shortest, gives its head, the rest is cropped */
+    ISO_LONG_SPLIT, /* it is cut into row-long pieces first, each with BOS in front */
+    ISO_LONG_CROP,  /* when it is the shortest its head fills a row, and the rest is cropped */
 };
 
 /* tokens = kept + cropped + dropped, always once the packer is finished. */
 struct iso_pack_counts {
-    int64_t documents, tokens; /* pushed in */
+    int64_t documents, tokens; /* pushed in; tokens with the BOS of each piece */
     int64_t rows;
     int64_t kept;    /* in rows: rows * (T+1) */
     int64_t cropped; /* tails of documents whose head filled a row */
@@ -24,10 +24,11 @@ struct iso_pack_counts {
 
 struct iso_bestfit; /* the packer */
 
-/* `sink` gets each finished row (T+1 tokens), in order; it may fail, which ends the packing. */
+/* `sink` gets each finished row (T+1 tokens), in order; it may fail, which ends the packing.
+ * A document that begins with `bos` gets it again in front of each further piece. */
 typedef enum iso_status (*iso_row_sink)(void *ctx, const uint32_t *row, struct iso_err *err);
 
-struct iso_bestfit *iso_bestfit_new(size_t row_len, size_t buffer, enum iso_long rule,
+struct iso_bestfit *iso_bestfit_new(size_t row_len, size_t buffer, enum iso_long rule, uint32_t bos,
                                     iso_row_sink sink, void *ctx);
 void iso_bestfit_free(struct iso_bestfit *f);
 enum iso_status iso_bestfit_push(struct iso_bestfit *f, const uint32_t *tokens, size_t n,

@@ -14,6 +14,11 @@ static uint64_t parse_hex(const char *text)
     return text ? strtoull(text, NULL, 16) : 0;
 }
 
+static bool whole_between(double x, double low, double high)
+{
+    return x >= low && x <= high && x == (double)(int64_t)x;
+}
+
 /* meta.json into ds->meta. A directory without it is not, or not yet, a packed one. */
 static enum iso_status read_meta(struct iso_dataset *ds, struct iso_err *err)
 {
@@ -32,16 +37,15 @@ static enum iso_status read_meta(struct iso_dataset *ds, struct iso_err *err)
     iso_str_release(&text);
     if (st == ISO_OK && !iso_str_eq(iso_json_string(ds->meta, "format", ""), "isodepth-pack"))
         st = iso_fail(err, ISO_BAD_INPUT,
-                      "%s: format: expected \"isodepth-pack\"; this is no packed directory", path);
-    if (st == ISO_OK && iso_json_number(ds->meta, "version", 0) != ISO_SHARD_VERSION)
-        st = iso_fail(err, ISO_BAD_INPUT, "%s: version: expected %d; pack again", path,
-                      ISO_SHARD_VERSION);
-    return st;
-}
-
-static bool whole_between(double x, double low, double high)
-{
-    return x >= low && x <= high && x == (double)(int64_t)x;
+                      "%s: format: expected \"isodepth-pack\": not a packed directory", path);
+    if (st != ISO_OK)
+        return st;
+    double version = iso_json_number(ds->meta, "version", 0);
+    if (!whole_between(version, 1, ISO_SHARD_VERSION))
+        return iso_fail(err, ISO_BAD_INPUT, "%s: version: expected 1 to %d; pack again", path,
+                        ISO_SHARD_VERSION);
+    ds->version = (int)version;
+    return ISO_OK;
 }
 
 static enum iso_status read_spec(struct iso_dataset *ds, struct iso_shard_spec *spec,
@@ -77,8 +81,8 @@ static enum iso_status open_shard(struct iso_dataset *ds, struct iso_shard *shar
 {
     const char *name = iso_json_string(entry, "file", "");
     if (!*name || strchr(name, '/'))
-        return iso_fail(err, ISO_BAD_INPUT, "%s/meta.json: shards: \"%s\" is no file name", ds->dir,
-                        name);
+        return iso_fail(err, ISO_BAD_INPUT, "%s/meta.json: shards: \"%s\" is not a file name",
+                        ds->dir, name);
     const char *path = iso_arena_printf(&ds->arena, "%s/%s", ds->dir, name);
     enum iso_status st = iso_shard_open(shard, path, err);
     if (st != ISO_OK)

@@ -24,6 +24,7 @@ struct iso_dataset_split {
 
 struct iso_dataset {
     char *dir;
+    int version;                    /* of the packing (shard.h) */
     int64_t T, vocab, vocab_padded; /* padded to a multiple of 64 */
     int64_t bos;                    /* -1: none */
     uint64_t tokenizer_hash;

@@ -1,13 +1,13 @@
 /* The packing pipeline.
  *
  *   readers -> drop exact duplicates -> split by document hash -> tokenise in parallel
- *           -> best fit per split (pack_fit.c) -> shuffle and write (pack_deal.c) -> meta.json
+ *           -> best fit per split (bestfit.c) -> shuffle and write (pack_deal.c) -> meta.json
  *
  * What stays true:
  *   1. Whatever decides the rows (order of documents, duplicates, split, packing, shuffle) is done
  *      by one thread in the order of the input; only tokenising is parallel, into slots.  So the
  *      bytes written do not depend on the number of threads.
- *   2. A document's split depends on its own bytes alone.
+ *   2. A document's split depends on its own bytes alone, or on its file's name alone.
  *   3. Memory: a batch of text (8 MB, or one document when that is longer) and its tokens, the
  *      packers' buffers (2 * 1000 rows), the shuffle (256 MB per split), the hashes of the
  *      documents seen (up to 32 bytes each). */
@@ -122,16 +122,17 @@ static enum iso_status make_plan(struct packing *p, struct iso_err *err)
     plan->n_sources = o->n_sources;
     uint64_t sources = 0;
     for (size_t i = 0; i < o->n_sources && st == ISO_OK; i++) {
-        st = iso_pack_source_look(&plan->sources[i], o->sources[i], &o->reader, err);
+        st = iso_pack_source_look(&plan->sources[i], o, i, err);
         sources = iso_mix64(sources ^ plan->sources[i].hash);
         p->result->source_bytes += plan->sources[i].bytes;
     }
     char val[32];
+    iso_pack_plan_set(plan, "packing", "%d", ISO_SHARD_VERSION);
     iso_pack_plan_set(plan, "seq_len", "%u", plan->spec.T);
     iso_pack_plan_set(plan, "tokenizer", "%016llx", (unsigned long long)plan->spec.tokenizer);
     iso_pack_plan_set(plan, "vocab", "%u", plan->spec.vocab);
     iso_pack_plan_set(plan, "bos", "%d", (int)plan->spec.bos);
-    iso_pack_plan_set(plan, "val", "%s", iso_format_double(val, o->val));
+    iso_pack_plan_set(plan, "val", "%s", o->val_by_name ? "files" : iso_format_double(val, o->val));
     iso_pack_plan_set(plan, "long", "%s", o->rule == ISO_LONG_SPLIT ? "split" : "crop");
     iso_pack_plan_set(plan, "seed", "%llu", (unsigned long long)o->seed);
     iso_pack_plan_set(plan, "format", "%s", o->reader.format ? o->reader.format : "auto");
@@ -198,10 +199,21 @@ static enum iso_status flush_batch(struct packing *p, struct iso_err *err)
     return st;
 }
 
-static enum iso_status add_item(struct packing *p, const void *bytes, size_t len, bool ready,
-                                bool may_repeat, struct iso_err *err)
+static enum iso_split split_of(const struct packing *p, const char *path, struct iso_doc_hash hash)
+{
+    bool held_out = p->opts->val_by_name ? iso_split_of_file(path) == ISO_SPLIT_VAL
+                                         : iso_doc_held_out(hash, p->opts->val);
+    return held_out ? ISO_SPLIT_VAL : ISO_SPLIT_TRAIN;
+}
+
+/* `bytes` are all or a part of the document's. */
+static enum iso_status add_item(struct packing *p, const struct iso_doc *doc, const void *bytes,
+                                size_t len, struct iso_err *err)
 {
     struct iso_doc_hash hash = iso_doc_hash(bytes, len);
+    bool ready = doc->tokens != NULL;
+    /* Stretches of a stream may be alike; a published split is kept as it is. */
+    bool may_repeat = doc->stream || (ready && p->opts->val_by_name);
     p->result->documents++;
     if (!may_repeat && !iso_seen_add(&p->seen, hash)) {
         p->result->duplicates++;
@@ -214,7 +226,7 @@ static enum iso_status add_item(struct packing *p, const void *bytes, size_t len
         .at = p->bytes.len,
         .len = len,
         .ready = ready,
-        .split = iso_doc_held_out(hash, p->opts->val) ? ISO_SPLIT_VAL : ISO_SPLIT_TRAIN,
+        .split = split_of(p, doc->path, hash),
     };
     iso_str_append(&p->bytes, bytes, len);
     return p->bytes.len < BATCH_BYTES ? ISO_OK : flush_batch(p, err);
@@ -234,7 +246,7 @@ static enum iso_status check_range(const struct packing *p, const struct iso_doc
     return ISO_OK;
 }
 
-/* A stream has no documents: every row-long stretch of it is taken as one. */
+/* A stream has no documents: every row-long stretch of it counts as one. */
 static enum iso_status add_stream(struct packing *p, const struct iso_doc *doc, struct iso_err *err)
 {
     size_t row = (size_t)p->plan.spec.T + 1, done = 0;
@@ -244,11 +256,11 @@ static enum iso_status add_stream(struct packing *p, const struct iso_doc *doc, 
     s->n += doc->n_tokens;
     enum iso_status st = ISO_OK;
     for (; s->n - done >= row && st == ISO_OK; done += row)
-        st = add_item(p, s->at + done, row * sizeof *s->at, true, true, err);
+        st = add_item(p, doc, s->at + done, row * sizeof *s->at, err);
     s->n -= done;
     memmove(s->at, s->at + done, s->n * sizeof *s->at);
     if (st == ISO_OK && !doc->more && s->n > 0) {
-        st = add_item(p, s->at, s->n * sizeof *s->at, true, true, err);
+        st = add_item(p, doc, s->at, s->n * sizeof *s->at, err);
         s->n = 0;
     }
     return st;
@@ -262,14 +274,14 @@ static enum iso_status add_document(struct packing *p, const struct iso_doc *doc
     if (!doc->tokens) {
         if (!p->plan.tokenizer)
             return iso_fail(err, ISO_USAGE, "%s: this is text: --tokenizer is missing", doc->path);
-        return add_item(p, doc->text, doc->len, false, false, err);
+        return add_item(p, doc, doc->text, doc->len, err);
     }
     enum iso_status st = check_range(p, doc, err);
     if (st != ISO_OK)
         return st;
     if (doc->stream)
         return add_stream(p, doc, err);
-    return add_item(p, doc->tokens, doc->n_tokens * sizeof *doc->tokens, true, false, err);
+    return add_item(p, doc, doc->tokens, doc->n_tokens * sizeof *doc->tokens, err);
 }
 
 static void show_progress(struct packing *p, const struct iso_reader *r)
@@ -327,8 +339,8 @@ static void start(struct packing *p)
             .memory = o->memory ? o->memory : SHUFFLE_BYTES,
             .shard_bytes = SHARD_BYTES,
         });
-        p->fit[i] =
-            iso_bestfit_new((size_t)o->T + 1, ISO_FIT_BUFFER, o->rule, deal_row, p->deal[i]);
+        p->fit[i] = iso_bestfit_new((size_t)o->T + 1, ISO_FIT_BUFFER, o->rule, p->plan.spec.bos,
+                                    deal_row, p->deal[i]);
     }
     p->workers = ISO_NEW_N(struct worker, (size_t)o->threads);
     for (int t = 0; t < o->threads && p->plan.tokenizer; t++)

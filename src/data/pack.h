@@ -20,9 +20,10 @@ struct iso_pack_opts {
     int64_t vocab;         /* only without a tokenizer */
     int64_t bos;           /* an id, ISO_BOS_NONE or ISO_BOS_AUTO (the tokenizer's) */
     int64_t T;
-    double val; /* share of the documents that is held out, in [0, 1) */
+    double val;       /* share of the documents that is held out, in [0, 1) */
+    bool val_by_name; /* instead: files train* and val* are the two splits, as published */
     enum iso_long rule;
-    uint64_t seed;
+    uint64_t seed; /* of the shuffle; 0 keeps the order of the sources */
     int threads;
     struct iso_reader_opts reader;
     bool force;    /* replace a finished directory of other settings */

@@ -1,7 +1,8 @@
 /* Shuffling more rows than memory holds.
  *
  * Method: row i gets the random key k(i) = draw i of (seed, stream), and the shuffled order is the
- * order of the keys (equal keys, which do not happen, keep the order of arrival).  That is a
+ * order of the keys (equal keys, which do not happen, keep the order of arrival; seed 0 keeps it
+ * for all, k(i) = i).  That is a
  * uniform permutation and depends on nothing but the seed and the row count: not on threads,
  * not on how much fits into memory.  It is an external merge sort: what memory holds is sorted
  * and written to a spill file as a run; in the end the runs are merged into the shards.
@@ -161,6 +162,12 @@ static void narrow(void *out, const uint32_t *row, size_t n, size_t token_bytes)
         short_row[t] = (uint16_t)row[t];
 }
 
+static uint64_t next_key(struct iso_deal *d)
+{
+    struct iso_rng rng = {d->opts.seed, d->opts.stream, d->total++};
+    return d->opts.seed ? iso_rng_u64(&rng) : rng.counter;
+}
+
 enum iso_status iso_deal_add(struct iso_deal *d, const uint32_t *row, struct iso_err *err)
 {
     if (d->n == d->capacity) {
@@ -173,9 +180,8 @@ enum iso_status iso_deal_add(struct iso_deal *d, const uint32_t *row, struct iso
         d->room = d->room < d->capacity ? d->room : d->capacity;
         d->rows = iso_realloc(d->rows, d->room, d->row_bytes);
     }
-    struct iso_rng rng = {d->opts.seed, d->opts.stream, d->total++};
     size_t index = d->n;
-    *ISO_PUSH(d->keys, d->n, d->room_keys) = (struct key){iso_rng_u64(&rng), index};
+    *ISO_PUSH(d->keys, d->n, d->room_keys) = (struct key){next_key(d), index};
     narrow(d->rows + index * d->row_bytes, row, (size_t)d->opts.spec.T + 1,
            iso_shard_token_bytes(&d->opts.spec));
     return ISO_OK;

@@ -11,7 +11,7 @@
 struct iso_deal_opts {
     struct iso_shard_spec spec;
     const char *dir, *name; /* shards are DIR/NAME-00000.shard, ... */
-    uint64_t seed, stream;  /* the order is a function of these and of the rows alone */
+    uint64_t seed, stream;  /* the order is a function of these alone; seed 0: as they come */
     size_t memory;          /* rows are held up to this many bytes, then sorted runs go to disk */
     size_t shard_bytes;     /* a shard ends before it grows beyond this */
 };

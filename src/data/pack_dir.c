@@ -53,24 +53,52 @@ static enum iso_status hash_file(struct iso_pack_source *s, struct iso_xxh64 *su
     return st;
 }
 
-enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path,
-                                     const struct iso_reader_opts *opts, struct iso_err *err)
+enum iso_split iso_split_of_file(const char *path)
 {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int i = 0;
+    while (i < ISO_N_SPLIT && !iso_str_starts(name, iso_split_name[i]))
+        i++;
+    return (enum iso_split)i;
+}
+
+static enum iso_status check_split(const char *path, struct iso_err *err)
+{
+    if (iso_split_of_file(path) != ISO_N_SPLIT)
+        return ISO_OK;
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s: its name begins with neither train nor val, so it shows no split; set val "
+                    "to a share of the documents, or rename the file",
+                    path);
+}
+
+static enum iso_status look_at_file(struct iso_pack_source *s, struct iso_xxh64 *sum,
+                                    const char *path, const char *name,
+                                    const struct iso_pack_opts *opts, struct iso_err *err)
+{
+    enum iso_status st = opts->val_by_name ? check_split(path, err) : ISO_OK;
+    return st == ISO_OK ? hash_file(s, sum, path, name, err) : st;
+}
+
+enum iso_status iso_pack_source_look(struct iso_pack_source *s, const struct iso_pack_opts *opts,
+                                     size_t i, struct iso_err *err)
+{
+    const char *path = opts->sources[i];
     *s = (struct iso_pack_source){.path = path};
     struct stat info;
     bool pipe = stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
     s->piped = pipe || iso_str_eq(path, "-"); /* cannot be read twice */
     if (s->piped)
-        return ISO_OK;
+        return opts->val_by_name ? check_split(path, err) : ISO_OK;
     struct iso_xxh64 sum;
     iso_xxh64_begin(&sum, 0);
     struct iso_inputs in;
-    enum iso_status st = iso_inputs_find(&in, path, opts, err);
-    for (size_t i = 0; i < in.n && st == ISO_OK; i++) {
+    enum iso_status st = iso_inputs_find(&in, path, &opts->reader, err);
+    for (size_t k = 0; k < in.n && st == ISO_OK; k++) {
         /* A file given by name may be renamed, as long as it is read in the same way. */
-        const char *name =
-            in.directory ? strrchr(in.files[i], '/') + 1 : iso_reader_format_of(path, opts);
-        st = hash_file(s, &sum, in.files[i], name, err);
+        const char *name = in.directory ? strrchr(in.files[k], '/') + 1
+                                        : iso_reader_format_of(path, &opts->reader);
+        st = look_at_file(s, &sum, in.files[k], name, opts, err);
     }
     iso_inputs_release(&in);
     s->hash = iso_xxh64_end(&sum);

@@ -2,7 +2,7 @@
  * first, so its presence means that everything beside it is complete.
  *
  * A packing is written in the folder DIR/.packing; only when it is complete does it take the place
- * of what DIR holds.  pack_dir.c says what a kill leaves, and how the next start goes on. */
+ * of what DIR holds.  pack_dir.c says what a kill leaves, and how the next start resumes. */
 #ifndef ISO_DATA_PACK_DIR_H
 #define ISO_DATA_PACK_DIR_H
 
@@ -18,8 +18,11 @@ struct iso_pack_source {
     uint64_t hash; /* of names (or the format, of a file) and contents; 0 for standard input */
     bool piped;
 };
-enum iso_status iso_pack_source_look(struct iso_pack_source *s, const char *path,
-                                     const struct iso_reader_opts *opts, struct iso_err *err);
+/* Source `i` of the options. */
+enum iso_status iso_pack_source_look(struct iso_pack_source *s, const struct iso_pack_opts *opts,
+                                     size_t i, struct iso_err *err);
+/* The split that a file's name shows (train*, val*), or ISO_N_SPLIT. */
+enum iso_split iso_split_of_file(const char *path);
 
 /* Everything that decides the bytes of the shards, as name and value. */
 struct iso_pack_setting {
@@ -27,7 +30,7 @@ struct iso_pack_setting {
     char value[128];
 };
 struct iso_pack_plan {
-    struct iso_pack_setting settings[16];
+    struct iso_pack_setting settings[24];
     size_t n_settings;
     struct iso_pack_source *sources;
     size_t n_sources;

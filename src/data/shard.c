@@ -97,8 +97,8 @@ static const char *header_fault(const struct header *h, size_t len)
         return "shorter than a shard's header";
     if (memcmp(h->magic, magic, sizeof magic) != 0)
         return "not a shard of isodepth (the first 8 bytes should read ISOSHARD)";
-    if (h->version != ISO_SHARD_VERSION)
-        return "a shard of another version; pack again with this program";
+    if (h->version < 1 || h->version > ISO_SHARD_VERSION)
+        return "a shard of a newer version; use a newer isodepth";
     if (header_sum(h) != h->header_checksum)
         return "the header's checksum does not match";
     struct iso_shard_spec spec = {.T = h->T, .vocab = h->vocab};

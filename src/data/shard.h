@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ISO_SHARD_VERSION = 1, ISO_SHARD_HEADER = 64 };
+/* The version says how rows came about; the bytes of a file mean the same in all.  1: pieces of a
+ * cut document had no BOS; 2: each has. */
+enum { ISO_SHARD_VERSION = 2, ISO_SHARD_HEADER = 64 };
 /* Longest row and largest vocabulary that a header may claim. */
 enum { ISO_SHARD_MAX_T = 1 << 24, ISO_SHARD_MAX_VOCAB = 1 << 30 };
 
@@ -44,8 +46,8 @@ enum iso_status iso_shard_finish(struct iso_shard_out *out, struct iso_err *err)
 void iso_shard_abandon(struct iso_shard_out *out);
 
 /* Reading.  Open checks everything but the rows themselves: magic, version, the header's own
- * checksum, and that the file has exactly the rows that the header tells.  Verify reads the rows
- * and checks their checksum and that every token is in the vocabulary. */
+ * checksum, and that the file has exactly the rows that the header announces.  Verify reads the
+ * rows and checks their checksum and that every token is in the vocabulary. */
 struct iso_shard {
     struct iso_map map;
     struct iso_shard_spec spec;

@@ -96,9 +96,49 @@ static enum iso_status keep_row(void *ctx, const uint32_t *row, struct iso_err *
     return ISO_OK;
 }
 
+/* Tokens number the corpus through; BOS, where there is one, replaces the first of a document. */
+enum { BOS = 1 << 30 };
+
+static uint32_t *corpus_tokens(const struct corpus *c, bool bos)
+{
+    uint32_t *tokens = ISO_NEW_N(uint32_t, c->tokens + 1);
+    for (size_t i = 0; i < c->tokens; i++)
+        tokens[i] = (uint32_t)i;
+    for (size_t i = 0, at = 0; bos && i < c->n; at += c->length[i++])
+        tokens[at] = BOS;
+    return tokens;
+}
+
+/* A document, or a piece of one: `length` tokens, of which the first is an added BOS if `marked`.
+ */
+struct piece {
+    const uint32_t *tokens;
+    size_t length;
+    bool marked;
+};
+
+/* All documents as pieces, in order; their number. */
+static size_t cut(struct piece *out, const struct corpus *c, const uint32_t *tokens, size_t row_len,
+                  enum iso_long rule)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; tokens += c->length[i++]) {
+        bool bos = tokens[0] == BOS;
+        for (size_t done = 0; done < c->length[i];) {
+            bool marked = bos && done > 0;
+            size_t left = c->length[i] - done + marked;
+            size_t length = rule == ISO_LONG_SPLIT && left > row_len ? row_len : left;
+            out[n++] = (struct piece){tokens + done, length, marked};
+            done += length - marked;
+        }
+    }
+    return n;
+}
+
 /* The rule of the specification, word by word, on a list in the order of arrival. */
 struct naive {
-    size_t first[64], length[64], n; /* the buffer: first token and length */
+    struct piece buffer[64];
+    size_t n;
     uint32_t *row;
     size_t filled;
     struct rows *out;
@@ -109,77 +149,72 @@ static void naive_choose(struct naive *b)
 {
     size_t room = b->out->row_len - b->filled, best = SIZE_MAX;
     for (size_t i = 0; i < b->n; i++)
-        if (b->length[i] <= room && (best == SIZE_MAX || b->length[i] > b->length[best]))
+        if (b->buffer[i].length <= room &&
+            (best == SIZE_MAX || b->buffer[i].length > b->buffer[best].length))
             best = i;
-    size_t take = best != SIZE_MAX ? b->length[best] : room;
+    size_t take = best != SIZE_MAX ? b->buffer[best].length : room;
     if (best == SIZE_MAX) {
         best = 0;
         for (size_t i = 1; i < b->n; i++)
-            if (b->length[i] < b->length[best])
+            if (b->buffer[i].length < b->buffer[best].length)
                 best = i;
     }
+    struct piece p = b->buffer[best];
     for (size_t t = 0; t < take; t++)
-        b->row[b->filled++] = (uint32_t)(b->first[best] + t);
-    b->cropped += b->length[best] - take;
-    for (size_t i = best; i + 1 < b->n; i++) {
-        b->first[i] = b->first[i + 1];
-        b->length[i] = b->length[i + 1];
-    }
+        b->row[b->filled++] = p.marked && t == 0 ? BOS : p.tokens[t - p.marked];
+    b->cropped += p.length - take;
     b->n--;
+    memmove(b->buffer + best, b->buffer + best + 1, (b->n - best) * sizeof p);
     if (b->filled == b->out->row_len) {
         put_row(b->out, b->row);
         b->filled = 0;
     }
 }
 
-static void naive_pack(struct rows *out, const struct corpus *c, size_t buffer, enum iso_long rule,
+/* Before each row the buffer is refilled, once; and when a row has used up all of it. */
+static void naive_pack(struct rows *out, const struct piece *pieces, size_t n, size_t buffer,
                        size_t *cropped, size_t *dropped)
 {
     struct naive b = {.row = ISO_NEW_N(uint32_t, out->row_len), .out = out};
-    size_t first = 0;
-    for (size_t i = 0; i < c->n; i++)
-        for (size_t left = c->length[i]; left > 0;) {
-            size_t piece = rule == ISO_LONG_SPLIT && left > out->row_len ? out->row_len : left;
-            b.first[b.n] = first;
-            b.length[b.n++] = piece;
-            first += piece;
-            left -= piece;
-            if (b.n == buffer)
-                naive_choose(&b);
-        }
-    while (b.n > 0)
+    for (size_t next = 0;;) {
+        if (b.filled == 0 || b.n == 0)
+            while (b.n < buffer && next < n)
+                b.buffer[b.n++] = pieces[next++];
+        if (b.n == 0)
+            break;
         naive_choose(&b);
+    }
     *cropped = b.cropped;
     *dropped = b.filled;
     free(b.row);
 }
 
-static struct iso_pack_counts fit_corpus(struct rows *out, const struct corpus *c, size_t buffer,
-                                         enum iso_long rule)
+static struct iso_pack_counts fit_corpus(struct rows *out, const struct corpus *c,
+                                         const uint32_t *tokens, size_t buffer, enum iso_long rule)
 {
-    struct iso_bestfit *f = iso_bestfit_new(out->row_len, buffer, rule, keep_row, out);
-    uint32_t *tokens = ISO_NEW_N(uint32_t, c->tokens + 1);
-    for (size_t i = 0; i < c->tokens; i++)
-        tokens[i] = (uint32_t)i;
-    size_t at = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        assert_int_equal(iso_bestfit_push(f, tokens + at, c->length[i], NULL), ISO_OK);
-        at += c->length[i];
-    }
+    struct iso_bestfit *f = iso_bestfit_new(out->row_len, buffer, rule, BOS, keep_row, out);
+    for (size_t i = 0; i < c->n; tokens += c->length[i++])
+        assert_int_equal(iso_bestfit_push(f, tokens, c->length[i], NULL), ISO_OK);
     assert_int_equal(iso_bestfit_finish(f, NULL), ISO_OK);
     struct iso_pack_counts counts = iso_bestfit_counts(f);
     iso_bestfit_free(f);
-    free(tokens);
     return counts;
 }
 
-/* Every token at most once; a row is a chain of document heads (or pieces) in full. */
-static void check_rows(const struct rows *r, const struct corpus *c)
+/* Every token at most once; where a token does not follow the one before it in its document, a
+ * document begins, and so there is BOS. */
+static void check_rows(const struct rows *r, const struct corpus *c, bool bos)
 {
     bool *seen = ISO_NEW_N(bool, c->tokens + 1);
     for (size_t i = 0; i < r->n * r->row_len; i++) {
-        assert_true(r->tokens[i] < c->tokens && !seen[r->tokens[i]]);
-        seen[r->tokens[i]] = true;
+        uint32_t token = r->tokens[i];
+        if (token == BOS)
+            continue;
+        assert_true(token < c->tokens && !seen[token]);
+        seen[token] = true;
+        bool follows = i % r->row_len > 0 && token == r->tokens[i - 1] + 1;
+        bool first = i % r->row_len > 0 && r->tokens[i - 1] == BOS;
+        assert_true(!bos || follows || first);
     }
     free(seen);
 }
@@ -187,28 +222,35 @@ static void check_rows(const struct rows *r, const struct corpus *c)
 static void test_best_fit_equals_naive(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    for (uint64_t seed = 0; seed < 400; seed++) {
         struct iso_rng rng = {seed, 5, 0};
-        size_t row_len = 1 + iso_rng_below(&rng, 40), buffer = 1 + iso_rng_below(&rng, 60);
+        size_t row_len = 2 + iso_rng_below(&rng, 40), buffer = 1 + iso_rng_below(&rng, 60);
         enum iso_long rule = seed % 2 ? ISO_LONG_CROP : ISO_LONG_SPLIT;
+        bool bos = seed / 2 % 2;
         struct corpus c =
             random_corpus(seed, iso_rng_below(&rng, 400), 1 + iso_rng_below(&rng, 100));
+        uint32_t *tokens = corpus_tokens(&c, bos);
+        struct piece *pieces = ISO_NEW_N(struct piece, c.tokens + 1);
+        size_t n_pieces = cut(pieces, &c, tokens, row_len, rule), all = 0, cropped, dropped;
+        for (size_t i = 0; i < n_pieces; i++)
+            all += pieces[i].length;
         struct rows fast = {.row_len = row_len}, slow = {.row_len = row_len};
-        size_t cropped, dropped;
-        struct iso_pack_counts n = fit_corpus(&fast, &c, buffer, rule);
-        naive_pack(&slow, &c, buffer, rule, &cropped, &dropped);
+        struct iso_pack_counts n = fit_corpus(&fast, &c, tokens, buffer, rule);
+        naive_pack(&slow, pieces, n_pieces, buffer, &cropped, &dropped);
         assert_int_equal(fast.n, slow.n);
         if (fast.n)
             assert_memory_equal(fast.tokens, slow.tokens, fast.n * row_len * sizeof(uint32_t));
         assert_int_equal(n.rows, fast.n);
         assert_int_equal(n.documents, c.n);
-        assert_int_equal(n.tokens, c.tokens);
+        assert_int_equal(n.tokens, all);
         assert_int_equal(n.kept, fast.n * row_len);
         assert_int_equal(n.cropped, cropped);
         assert_int_equal(n.dropped, dropped);
         assert_int_equal(n.kept + n.cropped + n.dropped, n.tokens);
-        check_rows(&fast, &c);
+        check_rows(&fast, &c, bos);
         free(c.length);
+        free(tokens);
+        free(pieces);
         free(fast.tokens);
         free(slow.tokens);
     }
@@ -220,12 +262,14 @@ static void test_efficiency(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct corpus c = random_corpus(seed, 5000, 400);
+        uint32_t *tokens = corpus_tokens(&c, true);
         struct rows best = {.row_len = 129}, plain = {.row_len = 129};
-        struct iso_pack_counts b = fit_corpus(&best, &c, ISO_FIT_BUFFER, ISO_LONG_SPLIT);
-        struct iso_pack_counts p = fit_corpus(&plain, &c, 1, ISO_LONG_SPLIT);
+        struct iso_pack_counts b = fit_corpus(&best, &c, tokens, ISO_FIT_BUFFER, ISO_LONG_SPLIT);
+        struct iso_pack_counts p = fit_corpus(&plain, &c, tokens, 1, ISO_LONG_SPLIT);
         assert_true(b.kept >= p.kept);
         assert_true((double)b.kept > 0.98 * (double)b.tokens);
         free(c.length);
+        free(tokens);
         free(best.tokens);
         free(plain.tokens);
     }
@@ -278,6 +322,13 @@ static void test_deal(void **state)
     assert_int_equal(deal_rows(spilled, "b", N, 50 * 32, 10000, 1), 8);
     assert_memory_equal(in_memory, spilled, sizeof in_memory);
     deal_rows(other, "c", N, 1 << 20, 1 << 20, 2);
+    /* Seed 0 keeps the order, spilled or not. */
+    for (int k = 0; k < 2; k++) {
+        uint32_t kept[N];
+        deal_rows(kept, k ? "d" : "e", N, k ? 50 * 32 : 1 << 20, 1 << 20, 0);
+        for (uint32_t i = 0; i < N; i++)
+            assert_int_equal(kept[i], i);
+    }
     bool seen[N] = {false};
     int fixed = 0, same = 0, neighbours = 0;
     for (uint32_t i = 0; i < N; i++) {
@@ -362,11 +413,20 @@ static struct iso_pack_opts pack_opts(const char *const *sources, const char *ou
                                   .threads = 1};
 }
 
-/* 3000 documents as a text file, every tenth a copy of an earlier one; gives their bytes. */
+/* Tokens of `bytes` bytes in rows of 64: BOS in front, and again before every 63 behind the first
+ * row. */
+static int64_t tokens_in_rows(int64_t bytes)
+{
+    int64_t behind = bytes + 1 - 64;
+    return bytes + 1 + (behind > 0 ? (behind + 62) / 63 : 0);
+}
+
+/* 3000 documents as a text file, every tenth a copy of an earlier one; gives the tokens of the
+ * others. */
 static int64_t write_documents(const char *path)
 {
     struct iso_str s = {0};
-    int64_t bytes = 0;
+    int64_t tokens = 0;
     for (int i = 0; i < 3000; i++) {
         int id = i % 10 == 9 ? i / 2 / 10 * 10 : i;
         struct iso_rng words = {17, 4, (uint64_t)id << 20};
@@ -374,12 +434,12 @@ static int64_t write_documents(const char *path)
         iso_str_printf(&s, "document %d", id);
         for (uint64_t w = iso_rng_below(&words, 60); w > 0; w--)
             iso_str_printf(&s, " w%llu", (unsigned long long)iso_rng_below(&words, 500));
-        bytes += i % 10 == 9 ? 0 : (int64_t)(s.len - before);
+        tokens += i % 10 == 9 ? 0 : tokens_in_rows((int64_t)(s.len - before));
         iso_str_puts(&s, "\n\n");
     }
     assert_int_equal(iso_file_write(path, s.text, s.len, NULL), ISO_OK);
     iso_str_release(&s);
-    return bytes;
+    return tokens;
 }
 
 static void assert_same_files(const char *a, const char *b)
@@ -407,7 +467,7 @@ static void test_pipeline(void **state)
 {
     (void)state;
     char text[192], one[192], many[192];
-    int64_t bytes = write_documents(in_dir(text, "text.txt"));
+    int64_t wanted = write_documents(in_dir(text, "text.txt"));
     const char *sources[] = {text};
     struct iso_pack_opts o = pack_opts(sources, in_dir(one, "one"));
     struct iso_pack_result r, again;
@@ -420,12 +480,11 @@ static void test_pipeline(void **state)
         const struct iso_pack_counts *c = &r.split[i].counts;
         assert_int_equal(c->kept + c->cropped + c->dropped, c->tokens);
         assert_int_equal(c->kept, c->rows * 64);
-        assert_int_equal(c->tokens, r.split[i].bytes + c->documents); /* a BOS each */
         tokens += c->tokens;
         documents += c->documents;
     }
     assert_int_equal(documents, 2700);
-    assert_int_equal(tokens, bytes + 2700);
+    assert_int_equal(tokens, wanted);
     int64_t held = r.split[ISO_SPLIT_VAL].counts.documents;
     assert_true(fabs((double)held - 270) < 4 * sqrt(270 * 0.9));
 
@@ -654,6 +713,73 @@ static void test_short_stream(void **state)
     }
 }
 
+/* The rows of a published packing, train and val by the names of the files, in their order. */
+static void test_published_split(void **state)
+{
+    (void)state;
+    char train[192], val[192], other[192], out[192];
+    struct iso_str bytes = {0};
+    struct iso_err err;
+    const char *published = "tests/data/parquet/packed_rows.parquet";
+    assert_int_equal(iso_file_read(&bytes, published, &err), ISO_OK);
+    iso_file_write(in_dir(train, "train-00000.parquet"), bytes.text, bytes.len, &err);
+    iso_file_write(in_dir(val, "val-00000.parquet"), bytes.text, bytes.len, &err);
+    iso_str_release(&bytes);
+    const char *sources[] = {train, val};
+    struct iso_pack_opts o = pack_opts(sources, in_dir(out, "out"));
+    o.n_sources = 2;
+    o.tokenizer = NULL;
+    o.vocab = 1 << 16;
+    o.T = 16;
+    o.val_by_name = true;
+    o.seed = 0;
+    struct iso_pack_result r;
+    assert_int_equal(iso_pack(&r, &o, &err), ISO_OK);
+    assert_int_equal(r.duplicates, 0);
+    struct iso_dataset ds;
+    struct iso_reader *reader;
+    struct iso_doc doc;
+    bool end = false;
+    int64_t n = 0;
+    assert_int_equal(iso_dataset_open(&ds, out, &err), ISO_OK);
+    assert_int_equal(iso_reader_open(&reader, published, NULL, &err), ISO_OK);
+    for (; iso_reader_next(reader, &doc, &end, &err) == ISO_OK && !end; n++)
+        for (int i = 0; i < ISO_N_SPLIT; i++) {
+            int32_t row[17];
+            assert_int_equal(doc.n_tokens, 17);
+            assert_int_equal(iso_dataset_row(&ds, row, (enum iso_split)i, n, &err), ISO_OK);
+            assert_memory_equal(row, doc.tokens, sizeof row);
+        }
+    assert_int_equal(n, 40);
+    for (int i = 0; i < ISO_N_SPLIT; i++)
+        assert_int_equal(ds.split[i].rows, n);
+    iso_reader_close(reader);
+    iso_dataset_close(&ds);
+    /* A name that shows no split is refused before anything is packed. */
+    assert_int_equal(rename(val, in_dir(other, "test-00000.parquet")), 0);
+    sources[1] = other;
+    o.force = true;
+    assert_int_equal(iso_pack(&r, &o, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "test-00000.parquet: its name begins with neither"));
+    empty_dir(dir);
+}
+
+/* A directory of version 1 still opens. */
+static void test_older_version(void **state)
+{
+    (void)state;
+    struct iso_dataset ds;
+    struct iso_err err;
+    int32_t row[16];
+    assert_int_equal(iso_dataset_open(&ds, "tests/data/pack_v1", &err), ISO_OK);
+    assert_int_equal(iso_dataset_verify(&ds, &err), ISO_OK);
+    assert_int_equal(ds.version, 1);
+    assert_int_equal(ds.split[ISO_SPLIT_VAL].rows, 6);
+    assert_int_equal(iso_dataset_row(&ds, row, ISO_SPLIT_TRAIN, 0, &err), ISO_OK);
+    assert_int_equal(row[0], 256);
+    iso_dataset_close(&ds);
+}
+
 /* ---- drift ---- */
 
 /* A directory whose 200 rows come in the order given by `seed` (0: as made). The share of low
@@ -723,6 +849,8 @@ int main(void)
         cmocka_unit_test(test_failed_replacement),
         cmocka_unit_test(test_ready_tokens),
         cmocka_unit_test(test_short_stream),
+        cmocka_unit_test(test_published_split),
+        cmocka_unit_test(test_older_version),
         cmocka_unit_test(test_drift),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -146,7 +146,7 @@ static void test_header_bytes(void **state)
     struct iso_shard_spec spec = {7, 257, 256, 0x0123456789abcdef};
     struct iso_str b = write_shard(in_dir(path, "h.shard"), &spec, 9);
     static const unsigned char expected[48] = {
-        'I', 'S', 'O', 'S', 'H',  'A',  'R',  'D',  1,    0,    0,    0,    2, 0,
+        'I', 'S', 'O', 'S', 'H',  'A',  'R',  'D',  2,    0,    0,    0,    2, 0,
         0,   0,   7,   0,   0,    0,    1,    1,    0,    0,    0,    1,    0, 0,
         5,   0,   0,   0,   0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01, 9};
     assert_memory_equal(b.text, expected, sizeof expected);

@@ -136,6 +136,15 @@ def other_files():
     pq.write_table(pa.table({"text": pa.array([], pa.string())}), f"{OUT}/empty.parquet")
 
 
+def packed_file():
+    """Rows of one length, as a packed data set is published; two of them are alike."""
+    rows = [[1] + [(7 * i + t) % 500 for t in range(16)] for i in range(40)]
+    rows[21] = rows[3]
+    table = pa.table({"tokens": pa.array(rows, pa.list_(pa.uint16()))})
+    pq.write_table(table, f"{OUT}/packed_rows.parquet", compression="zstd", row_group_size=16,
+                   write_page_checksum=True)
+
+
 def fuzz_seeds():
     """Files of a few rows without CRCs, which would stop a fuzzer at the first page."""
     os.makedirs(SEEDS, exist_ok=True)
@@ -160,6 +169,7 @@ if __name__ == "__main__":
     wide_file()
     duckdb_files()
     other_files()
+    packed_file()
     fuzz_seeds()
     names = os.listdir(OUT)
     print(len(names), "files,", sum(os.path.getsize(f"{OUT}/{n}") for n in names), "bytes")
