@@ -6,8 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct iso_err err;
-    struct iso_run_record rec;
-    iso_run_record_init(&rec);
+    struct iso_record rec;
+    iso_record_init(&rec);
     rec.steps = 10;
     (void)iso_result_parse(&rec, (const char *)data, size, "fuzz", &err);
     return 0;

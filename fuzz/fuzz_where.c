@@ -7,11 +7,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct iso_arena arena = {0};
     struct iso_err err;
-    struct iso_run_record rec;
+    struct iso_record rec;
     const struct iso_where *where;
     if (size > 1 << 12)
         return 0;
-    iso_run_record_init(&rec);
+    iso_record_init(&rec);
     if (iso_where_parse(&where, &arena, iso_arena_strndup(&arena, (const char *)data, size),
                         &err) == ISO_OK)
         (void)iso_where_holds(where, &rec);

@@ -4,7 +4,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "fit/analysis.h"
-#include "plan/grid.h"
+#include "plan/record.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "data/loader.h"
 #include "model/checkpoint.h"
 #include "model/score.h"
-#include "train/record.h"
+#include "train/outcome.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/progress.h"
-#include "plan/grid.h"
+#include "plan/record.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -76,19 +76,14 @@ static void print_totals(const struct iso_plan_run *runs, size_t n, double tflop
     putchar('\n');
 }
 
-/* The rows of a table as JSON objects; what reads as a number is one. */
-static void put_rows(struct iso_json_out *w, const struct iso_table *t)
+static void put_runs(struct iso_json_out *w, const struct iso_plan_run *runs, size_t n)
 {
     iso_json_begin(w, "runs", '[');
-    for (size_t i = t->n_col; i < t->n_cell; i += t->n_col) {
+    for (size_t i = 0; i < n; i++) {
+        struct iso_record rec;
+        iso_record_from_plan(&rec, &runs[i]);
         iso_json_begin(w, NULL, '{');
-        for (size_t c = 0; c < t->n_col; c++) {
-            double x;
-            if (iso_parse_double(t->cell[i + c], &x))
-                iso_json_put_number(w, t->cell[c], x);
-            else
-                iso_json_put_string(w, t->cell[c], t->cell[i + c]);
-        }
+        iso_record_put_json(w, &rec, ISO_COLUMN_PLAN);
         iso_json_end(w, '}');
     }
     iso_json_end(w, ']');
@@ -99,18 +94,15 @@ static void print_json(const struct iso_grid *grid, const struct iso_plan_run *r
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
-    struct iso_table t;
-    iso_plan_table(&t, runs, n);
     iso_json_begin(&w, NULL, '{');
     iso_json_put_string(&w, "grid", grid->name);
     iso_json_put_int(&w, "n_runs", (int64_t)n);
     iso_json_put_number(&w, "flops", total_flops(runs, n));
     if (tflops > 0)
         iso_json_put_number(&w, "hours", total_flops(runs, n) / (tflops * 1e12) / 3600);
-    put_rows(&w, &t);
+    put_runs(&w, runs, n);
     iso_json_end(&w, '}');
     puts(iso_str_text(&s));
-    iso_table_release(&t);
     iso_str_release(&s);
 }
 

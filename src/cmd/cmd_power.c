@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "cmd/fit_args.h"
 #include "fit/power.h"
-#include "plan/grid.h"
+#include "plan/record.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -28,15 +28,15 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-static void print_table(const struct iso_run_record *recs, size_t n)
+static void print_table(const struct iso_record *recs, size_t n)
 {
     struct iso_table t;
     char buf[32];
     iso_table_init(&t, "run|status|budget|r|s|d|loop|tokens|loss|bits/byte|tries|note");
     for (size_t i = 0; i < n; i++) {
-        const struct iso_run_record *rec = &recs[i];
+        const struct iso_record *rec = &recs[i];
         iso_table_put(&t, rec->id);
-        iso_table_put(&t, iso_state_name[rec->state]);
+        iso_table_put(&t, iso_run_state_name[rec->state]);
         iso_table_putf(&t, "%.3g", rec->budget);
         iso_table_putf(&t, "%.0f", rec->r);
         iso_table_put(&t, isnan(rec->s) ? "" : iso_format_double(buf, rec->s));
@@ -58,38 +58,28 @@ static void print_table(const struct iso_run_record *recs, size_t n)
     iso_table_release(&t);
 }
 
-static void put_record(struct iso_json_out *w, const struct iso_run_record *rec)
-{
-    iso_json_begin(w, NULL, '{');
-    for (const struct iso_column *c = iso_columns; c->name; c++)
-        if (c->kind == ISO_COLUMN_NUMBER)
-            iso_json_put_number(w, c->name, iso_run_record_number(rec, c));
-        else if (c->kind == ISO_COLUMN_FLAG)
-            iso_json_put_bool(w, c->name, iso_run_record_number(rec, c) != 0);
-        else
-            iso_json_put_string(w, c->name, iso_run_record_text(rec, c));
-    iso_json_end(w, '}');
-}
-
-static void print_json(const struct iso_run_record *recs, size_t n)
+static void print_json(const struct iso_record *recs, size_t n)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
     iso_json_put_int(&w, "n_runs", (int64_t)n);
     iso_json_begin(&w, "runs", '[');
-    for (size_t i = 0; i < n; i++)
-        put_record(&w, &recs[i]);
+    for (size_t i = 0; i < n; i++) {
+        iso_json_begin(&w, NULL, '{');
+        iso_record_put_json(&w, &recs[i], ISO_COLUMN_ALL);
+        iso_json_end(&w, '}');
+    }
     iso_json_end(&w, ']');
     iso_json_end(&w, '}');
     puts(iso_str_text(&s));
     iso_str_release(&s);
 }
 
-static void print_csv(const struct iso_run_record *recs, size_t n)
+static void print_csv(const struct iso_record *recs, size_t n)
 {
     struct iso_table t;
-    iso_run_record_table(&t, recs, n);
+    iso_record_table(&t, recs, n, ISO_COLUMN_ALL);
     iso_table_print(stdout, &t, ISO_TABLE_CSV);
     iso_table_release(&t);
 }
@@ -99,13 +89,13 @@ static void print_csv(const struct iso_run_record *recs, size_t n)
 /* Orders runs by everything that was planned but the seed, and the id made from it. */
 static int by_design(const void *a, const void *b)
 {
-    const struct iso_run_record *x = a, *y = b;
+    const struct iso_record *x = a, *y = b;
     for (const struct iso_column *c = iso_columns; c->name; c++) {
         if (c->part != ISO_COLUMN_PLAN || iso_str_eq(c->name, "run") || iso_str_eq(c->name, "seed"))
             continue;
-        double p = iso_run_record_number(x, c), q = iso_run_record_number(y, c);
+        double p = iso_record_number(x, c), q = iso_record_number(y, c);
         int order = c->kind == ISO_COLUMN_TEXT
-                        ? strcmp(iso_run_record_text(x, c), iso_run_record_text(y, c))
+                        ? strcmp(iso_record_text(x, c), iso_record_text(y, c))
                         : (p > q) - (p < q);
         if (order)
             return order;
@@ -113,7 +103,7 @@ static int by_design(const void *a, const void *b)
     return 0;
 }
 
-static size_t same_design(const struct iso_run_record *first, size_t left)
+static size_t same_design(const struct iso_record *first, size_t left)
 {
     size_t n = 1;
     while (n < left && by_design(first, &first[n]) == 0)
@@ -122,7 +112,7 @@ static size_t same_design(const struct iso_run_record *first, size_t left)
 }
 
 /* The mean loss of one design, [n] from `first`. */
-static double mean_of(const struct iso_run_record *first, size_t n)
+static double mean_of(const struct iso_record *first, size_t n)
 {
     double mean = 0;
     for (size_t i = 0; i < n; i++)
@@ -131,7 +121,7 @@ static double mean_of(const struct iso_run_record *first, size_t n)
 }
 
 /* The noise of a run, pooled over designs: few seeds each, many of them.  NaN without any. */
-static double pooled_sd(size_t *df, const struct iso_run_record *recs, size_t n)
+static double pooled_sd(size_t *df, const struct iso_record *recs, size_t n)
 {
     double squares = 0;
     *df = 0;
@@ -145,7 +135,7 @@ static double pooled_sd(size_t *df, const struct iso_run_record *recs, size_t n)
 }
 
 /* Puts the finished runs first, those of a design together; how many there are. */
-static size_t sort_designs(struct iso_run_record *recs, size_t n)
+static size_t sort_designs(struct iso_record *recs, size_t n)
 {
     size_t done = 0;
     for (size_t i = 0; i < n; i++)
@@ -155,7 +145,7 @@ static size_t sort_designs(struct iso_run_record *recs, size_t n)
     return done;
 }
 
-static void print_means(struct iso_run_record *recs, size_t n)
+static void print_means(struct iso_record *recs, size_t n)
 {
     size_t done = sort_designs(recs, n), df;
     char buf[32];
@@ -163,7 +153,7 @@ static void print_means(struct iso_run_record *recs, size_t n)
     struct iso_table t;
     iso_table_init(&t, "budget|r|d|loop|bptt|base rate|tokens|seeds|mean loss|+-");
     for (size_t i = 0, k; i < done; i += k) {
-        const struct iso_run_record *rec = &recs[i];
+        const struct iso_record *rec = &recs[i];
         k = same_design(rec, done - i);
         iso_table_putf(&t, "%.3g", rec->budget);
         iso_table_putf(&t, "%.0f", rec->r);
@@ -189,7 +179,7 @@ static void print_means(struct iso_run_record *recs, size_t n)
         printf("\nNo design has two seeds, so the noise is not known.\n");
 }
 
-static void print_means_json(struct iso_run_record *recs, size_t n)
+static void print_means_json(struct iso_record *recs, size_t n)
 {
     size_t done = sort_designs(recs, n), df;
     double sd = pooled_sd(&df, recs, done);
@@ -200,7 +190,7 @@ static void print_means_json(struct iso_run_record *recs, size_t n)
     iso_json_put_int(&w, "degrees_of_freedom", (int64_t)df);
     iso_json_begin(&w, "designs", '[');
     for (size_t i = 0, k; i < done; i += k) {
-        const struct iso_run_record *rec = &recs[i];
+        const struct iso_record *rec = &recs[i];
         k = same_design(rec, done - i);
         iso_json_begin(&w, NULL, '{');
         iso_json_put_number(&w, "budget", rec->budget);
@@ -221,8 +211,7 @@ static void print_means_json(struct iso_run_record *recs, size_t n)
     iso_str_release(&s);
 }
 
-static void print_runs(const struct runs_args *a, struct iso_run_record *recs, size_t kept,
-                       size_t n)
+static void print_runs(const struct runs_args *a, struct iso_record *recs, size_t kept, size_t n)
 {
     if (a->means && a->json)
         print_means_json(recs, kept);
@@ -243,7 +232,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     const struct runs_args *a = args;
     struct iso_arena arena = {0};
     const struct iso_where *where = NULL;
-    struct iso_run_record *recs = NULL;
+    struct iso_record *recs = NULL;
     size_t n = 0, kept = 0;
     enum iso_status st = ISO_OK;
     if (a->csv && (a->json || a->means))

@@ -26,7 +26,7 @@ static void print_json(const struct iso_schedule_now *now, bool at_work)
     iso_json_begin(&w, NULL, '{');
     iso_json_put_int(&w, "n_runs", (int64_t)now->n);
     for (size_t i = 0; i < ISO_N_STATE; i++)
-        iso_json_put_int(&w, iso_state_name[i], (int64_t)now->count[i]);
+        iso_json_put_int(&w, iso_run_state_name[i], (int64_t)now->count[i]);
     iso_json_put_number(&w, "flops", now->flops);
     iso_json_put_number(&w, "flops_done", now->flops_done);
     iso_json_put_bool(&w, "scheduler", at_work);
@@ -35,18 +35,18 @@ static void print_json(const struct iso_schedule_now *now, bool at_work)
     iso_str_release(&s);
 }
 
-static void print_trouble(const struct iso_run_record *recs, size_t n)
+static void print_trouble(const struct iso_record *recs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (recs[i].state == ISO_STATE_FAILED || recs[i].state == ISO_STATE_DIVERGED)
-            printf("%s %s %s\n", recs[i].id, iso_state_name[recs[i].state], recs[i].message);
+            printf("%s %s %s\n", recs[i].id, iso_run_state_name[recs[i].state], recs[i].message);
 }
 
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct status_args *a = args;
     const char *study = ops.at[0];
-    struct iso_run_record *recs;
+    struct iso_record *recs;
     size_t n;
     enum iso_status st = iso_sweep_read(&recs, &n, study, err);
     if (st != ISO_OK)

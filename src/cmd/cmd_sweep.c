@@ -142,8 +142,8 @@ static enum iso_status plan_seeds(struct call *c)
     st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
     size_t kept = 0;
     for (size_t i = 0; st == ISO_OK && i < c->n; i++) {
-        struct iso_run_record rec;
-        iso_run_record_from_plan(&rec, &c->runs[i]);
+        struct iso_record rec;
+        iso_record_from_plan(&rec, &c->runs[i]);
         if (has_seed(&own, c->runs[i].seed) || !where || iso_where_holds(where, &rec))
             c->runs[kept++] = c->runs[i];
     }
@@ -189,14 +189,14 @@ static enum iso_status make_plan(struct call *c, const char *path)
 /* --- what would be done --- */
 
 /* FLOP/s of one run: the option's, else that of the study's finished runs, else NaN. */
-static double speed_of_a_run(const struct call *c, const struct iso_run_record *recs, size_t n)
+static double speed_of_a_run(const struct call *c, const struct iso_record *recs, size_t n)
 {
     double flops = 0, seconds = 0;
     if (c->a->tflops > 0)
         return 1e12 * c->a->tflops;
     for (size_t i = 0; i < n; i++)
         if (recs[i].state == ISO_STATE_DONE && recs[i].seconds > 0 && !recs[i].source[0]) {
-            flops += iso_run_record_flops(&recs[i]);
+            flops += iso_record_flops(&recs[i]);
             seconds += recs[i].seconds;
         }
     return seconds > 0 ? flops / seconds : NAN;
@@ -210,7 +210,7 @@ static int jobs_wanted(const struct sweep_args *a)
 
 static enum iso_status dry_run(struct call *c)
 {
-    struct iso_run_record *old = NULL;
+    struct iso_record *old = NULL;
     size_t n_old = 0, todo = 0;
     double flops = 0;
     enum iso_status st = ISO_OK;
@@ -222,15 +222,15 @@ static enum iso_status dry_run(struct call *c)
     struct iso_table t;
     iso_table_init(&t, "run|budget|r|s|d|tokens|steps|FLOPs|status|hours");
     for (size_t i = 0; i < c->n; i++) {
-        struct iso_run_record rec;
+        struct iso_record rec;
         char buf[32];
-        iso_run_record_from_plan(&rec, &c->runs[i]);
+        iso_record_from_plan(&rec, &c->runs[i]);
         for (size_t k = 0; k < n_old; k++)
             if (iso_str_eq(old[k].id, rec.id))
                 rec.state = old[k].state;
-        bool finished = rec.state == ISO_STATE_DONE || rec.state == ISO_STATE_DIVERGED;
+        bool finished = iso_record_finished(&rec);
         todo += !finished;
-        flops += finished ? 0 : iso_run_record_flops(&rec);
+        flops += finished ? 0 : iso_record_flops(&rec);
         iso_table_put(&t, rec.id);
         iso_table_putf(&t, "%.3g", rec.budget);
         iso_table_putf(&t, "%.0f", rec.r);
@@ -238,12 +238,12 @@ static enum iso_status dry_run(struct call *c)
         iso_table_putf(&t, "%.0f", rec.d_model);
         iso_table_put(&t, iso_format_count(buf, rec.tokens));
         iso_table_putf(&t, "%.0f", rec.steps);
-        iso_table_putf(&t, "%.3g", iso_run_record_flops(&rec));
-        iso_table_put(&t, iso_state_name[rec.state]);
+        iso_table_putf(&t, "%.3g", iso_record_flops(&rec));
+        iso_table_put(&t, iso_run_state_name[rec.state]);
         if (finished || isnan(speed))
             iso_table_put(&t, finished ? "0" : "");
         else
-            iso_table_putf(&t, "%.3g", iso_run_record_flops(&rec) / speed / 3600);
+            iso_table_putf(&t, "%.3g", iso_record_flops(&rec) / speed / 3600);
     }
     iso_table_print(stdout, &t, ISO_TABLE_TEXT);
     iso_table_release(&t);
@@ -328,7 +328,7 @@ static void budget_memory(struct call *c, struct iso_schedule_options *o)
     double available = iso_memory_available();
     o->memory = c->a->memory > 0 ? 1e9 * c->a->memory : available > 0 ? 0.8 * available : INFINITY;
     for (size_t i = 0; i < c->n; i++) {
-        struct iso_run_record *rec = iso_sweep_find(&c->sw, c->runs[i].id);
+        struct iso_record *rec = iso_sweep_find(&c->sw, c->runs[i].id);
         rec->bytes = run_bytes(&c->runs[i], c->a->threads);
         o->launch.bytes = fmax(o->launch.bytes, rec->bytes);
     }

@@ -5,7 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "eval/eval.h"
-#include "sweep/record.h"
+#include "plan/record.h"
 
 struct iso_eval_args {
     struct iso_strings checkpoints;
@@ -17,10 +17,10 @@ struct iso_eval_args {
 /* One checkpoint at one depth, on every task. */
 struct iso_eval_subject {
     const char *checkpoint, *label;
-    const struct iso_run_record *run; /* of a study, or NULL */
-    int recur, trained;               /* iterations: run at, trained with */
-    struct iso_item_score **items;    /* [task] */
-    struct iso_task_score *score;     /* [task] */
+    const struct iso_record *run;  /* of a study, or NULL */
+    int recur, trained;            /* iterations: run at, trained with */
+    struct iso_item_score **items; /* [task] */
+    struct iso_task_score *score;  /* [task] */
 };
 
 struct iso_eval_job {
@@ -29,9 +29,9 @@ struct iso_eval_job {
     const char *study; /* or NULL */
     const char *out;   /* directory of the records, or NULL */
     const char **checkpoint;
-    const struct iso_run_record **run; /* of each checkpoint, NULL without a study */
+    const struct iso_record **run; /* of each checkpoint, NULL without a study */
     size_t n_checkpoint;
-    struct iso_run_record *records; /* all runs of the study, owned */
+    struct iso_record *records; /* all runs of the study, owned */
     struct iso_suite suite;
     struct iso_task *task; /* [suite.n] */
     struct iso_tokenizer tokenizer;

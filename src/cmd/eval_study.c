@@ -13,9 +13,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const char columns[] = "run,budget,r,d_model,tokens,val_loss,recur,axis,task,items,scored,"
-                              "cut,loss,loss_se,accuracy,accuracy_se,baseline\n";
+/* One cell of eval.csv under its column: a text, or a number (NaN when not known). */
+struct cell {
+    const char *column, *text;
+    double number;
+};
+enum { N_CELL = 17 };
 
 /* A finished run without weights: reused from a table, or its model was deleted. */
 static bool has_weights(struct iso_eval_job *j, const char *dir)
@@ -32,7 +37,7 @@ enum iso_status iso_eval_study_list(struct iso_eval_job *j)
     if (st != ISO_OK)
         return st;
     j->checkpoint = ISO_ARENA_NEW_N(&j->arena, const char *, n);
-    j->run = ISO_ARENA_NEW_N(&j->arena, const struct iso_run_record *, n);
+    j->run = ISO_ARENA_NEW_N(&j->arena, const struct iso_record *, n);
     for (size_t i = 0; i < n; i++) {
         if (j->records[i].state != ISO_STATE_DONE)
             continue;
@@ -56,41 +61,30 @@ enum iso_status iso_eval_study_list(struct iso_eval_job *j)
     return ISO_OK;
 }
 
-static void put_number(struct iso_str *out, double x)
+/* The row of one run, depth and task: every column of the table, in its order. */
+static void fill_row(struct cell row[N_CELL], const struct iso_eval_subject *s,
+                     const struct iso_task_spec *spec, const struct iso_task_score *score)
 {
-    char buf[32];
-    iso_str_putc(out, ',');
-    if (!isnan(x))
-        iso_str_puts(out, iso_format_double(buf, x));
-}
-
-static void put_text(struct iso_str *out, const char *text)
-{
-    iso_str_putc(out, ',');
-    iso_csv_put(out, text);
-}
-
-static void put_row(struct iso_str *out, const struct iso_eval_subject *s,
-                    const struct iso_task_spec *spec, const struct iso_task_score *score)
-{
-    iso_csv_put(out, s->run->id);
-    put_number(out, s->run->budget);
-    put_number(out, s->run->r);
-    put_number(out, s->run->d_model);
-    put_number(out, s->run->tokens);
-    put_number(out, s->run->loss);
-    put_number(out, s->recur);
-    put_text(out, spec->axis);
-    put_text(out, spec->name);
-    put_number(out, (double)score->n);
-    put_number(out, (double)score->tokens);
-    put_number(out, (double)score->cut);
-    put_number(out, score->loss);
-    put_number(out, score->loss_se);
-    put_number(out, score->accuracy);
-    put_number(out, score->accuracy_se);
-    put_number(out, spec->baseline);
-    iso_str_putc(out, '\n');
+    const struct cell cells[N_CELL] = {
+        {"run", .text = s->run->id},
+        {"budget", .number = s->run->budget},
+        {"r", .number = s->run->r},
+        {"d_model", .number = s->run->d_model},
+        {"tokens", .number = s->run->tokens},
+        {"val_loss", .number = s->run->loss},
+        {"recur", .number = s->recur},
+        {"axis", .text = spec->axis},
+        {"task", .text = spec->name},
+        {"items", .number = (double)score->n},
+        {"scored", .number = (double)score->tokens},
+        {"cut", .number = (double)score->cut},
+        {"loss", .number = score->loss},
+        {"loss_se", .number = score->loss_se},
+        {"accuracy", .number = score->accuracy},
+        {"accuracy_se", .number = score->accuracy_se},
+        {"baseline", .number = spec->baseline},
+    };
+    memcpy(row, cells, sizeof cells);
 }
 
 static void put_fields(struct iso_str *out, const char *const *field, size_t n)
@@ -103,11 +97,33 @@ static void put_fields(struct iso_str *out, const char *const *field, size_t n)
     iso_str_putc(out, '\n');
 }
 
-static bool has_columns(const struct iso_csv *csv)
+static void put_row(struct iso_str *out, const struct cell row[N_CELL])
+{
+    char buf[N_CELL][32];
+    const char *field[N_CELL];
+    for (size_t i = 0; i < N_CELL; i++)
+        field[i] = row[i].text            ? row[i].text
+                   : isnan(row[i].number) ? ""
+                                          : iso_format_double(buf[i], row[i].number);
+    put_fields(out, field, N_CELL);
+}
+
+static void put_header(struct iso_str *out, const struct iso_eval_job *j)
+{
+    struct cell row[N_CELL];
+    const char *field[N_CELL];
+    fill_row(row, &j->subject[0], &j->suite.task[0], &j->subject[0].score[0]);
+    for (size_t i = 0; i < N_CELL; i++)
+        field[i] = row[i].column;
+    put_fields(out, field, N_CELL);
+}
+
+/* Whether an old table has the header that `out` begins with. */
+static bool has_columns(const struct iso_csv *csv, const struct iso_str *out)
 {
     struct iso_str names = {0};
     put_fields(&names, csv->name, csv->n_col);
-    bool same = iso_str_eq(names.text, columns);
+    bool same = iso_str_starts(out->text, names.text);
     iso_str_release(&names);
     return same;
 }
@@ -147,7 +163,7 @@ static enum iso_status keep_old_rows(struct iso_str *out, struct iso_eval_job *j
     enum iso_status st = iso_file_read(&text, path, j->err);
     if (st == ISO_OK)
         st = iso_csv_parse(&csv, &j->arena, iso_str_text(&text), text.len, path, j->err);
-    if (st == ISO_OK && !has_columns(&csv))
+    if (st == ISO_OK && !has_columns(&csv, out))
         st = iso_fail(j->err, ISO_BAD_INPUT,
                       "%s: not a table of this program's evaluations; move it away", path);
     if (st == ISO_OK)
@@ -160,11 +176,14 @@ enum iso_status iso_eval_study_write(struct iso_eval_job *j)
 {
     struct iso_str text = {0};
     const char *path = iso_arena_printf(&j->arena, "%s/eval.csv", j->study);
-    iso_str_puts(&text, columns);
+    put_header(&text, j);
     enum iso_status st = keep_old_rows(&text, j, path);
     for (size_t k = 0; k < j->n; k++)
-        for (size_t i = 0; i < j->suite.n; i++)
-            put_row(&text, &j->subject[k], &j->suite.task[i], &j->subject[k].score[i]);
+        for (size_t i = 0; i < j->suite.n; i++) {
+            struct cell row[N_CELL];
+            fill_row(row, &j->subject[k], &j->suite.task[i], &j->subject[k].score[i]);
+            put_row(&text, row);
+        }
     if (st == ISO_OK)
         st = iso_file_write(path, text.text, text.len, j->err);
     iso_str_release(&text);

@@ -15,13 +15,14 @@ static const double pipe_interval = 30;
 
 void iso_sweep_view_counts(struct iso_str *out, const struct iso_schedule_now *now)
 {
-    static const enum iso_state order[] = {ISO_STATE_DONE, ISO_STATE_RUNNING, ISO_STATE_PLANNED,
-                                           ISO_STATE_FAILED, ISO_STATE_DIVERGED};
+    static const enum iso_run_state order[] = {ISO_STATE_DONE, ISO_STATE_RUNNING, ISO_STATE_PLANNED,
+                                               ISO_STATE_FAILED, ISO_STATE_DIVERGED};
     iso_str_printf(out, "%zu run%s", now->n, now->n == 1 ? "" : "s");
     const char *before = ": ";
     for (size_t i = 0; i < ISO_N_STATE; i++)
         if (now->count[order[i]]) {
-            iso_str_printf(out, "%s%zu %s", before, now->count[order[i]], iso_state_name[order[i]]);
+            iso_str_printf(out, "%s%zu %s", before, now->count[order[i]],
+                           iso_run_state_name[order[i]]);
             before = ", ";
         }
 }

@@ -27,7 +27,9 @@ static const struct iso_numbers *widths_for(const struct iso_grid *grid, double 
     return best;
 }
 
-/* Everything that changes what a run computes, in one line of text; its hash ends the id. */
+/* Everything that changes what a run computes, in one line of text; its hash ends the id.  A
+ * setting that a later version adds joins the end of the text as " key=value", and only when it is
+ * not at its default: ids never change. */
 static void make_id(struct iso_plan_run *run)
 {
     const struct iso_arch *a = &run->arch;
@@ -211,45 +213,4 @@ enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struc
     }
     free(p.runs);
     return st;
-}
-
-void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t n)
-{
-    iso_table_init(
-        t, "run|budget|s|r|loop|bptt|d_model|n_head|n_prelude|n_recur|n_coda|n_once|"
-           "n_rec|n_inject|n_embed|flops_per_token|tokens|steps|batch_tokens|lr_base|lr_matrix|"
-           "lr_embed|lr_head|lr_norm|seed");
-    for (size_t i = 0; i < n; i++) {
-        const struct iso_plan_run *run = &runs[i];
-        const struct iso_arch *a = &run->arch;
-        const struct iso_account *c = &run->account;
-        const double numbers[] = {(double)a->bptt,
-                                  (double)a->d_model,
-                                  (double)a->n_head,
-                                  (double)a->prelude,
-                                  (double)a->recur,
-                                  (double)a->coda,
-                                  c->n_once,
-                                  c->n_rec,
-                                  c->n_inject,
-                                  c->n_embed,
-                                  c->flops,
-                                  (double)run->tokens,
-                                  (double)run->steps,
-                                  (double)run->batch_tokens,
-                                  run->base_rate,
-                                  run->rates.of[ISO_GROUP_MATRIX],
-                                  run->rates.of[ISO_GROUP_EMBED],
-                                  run->rates.of[ISO_GROUP_HEAD],
-                                  run->rates.of[ISO_GROUP_NORM],
-                                  (double)run->seed};
-        char buf[32];
-        iso_table_put(t, run->id);
-        iso_table_put(t, iso_format_double(buf, run->budget));
-        iso_table_put(t, iso_format_double(buf, run->s));
-        iso_table_putf(t, "%" PRId64, a->r);
-        iso_table_put(t, a->loop->name);
-        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-            iso_table_put(t, iso_format_double(buf, numbers[k]));
-    }
 }

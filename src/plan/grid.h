@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/settings.h"
-#include "base/table.h"
 #include "plan/arch.h"
 #include "plan/rates.h"
 
@@ -78,8 +77,5 @@ enum iso_status iso_grid_arch(struct iso_arch *a, const struct iso_grid *grid, i
 enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *grid, double budget,
                              int64_t r, double s, int64_t seed, const char **key,
                              struct iso_err *err);
-
-/* The table of runs with every column, in the order that `fit` and others read. */
-void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t n);
 
 #endif

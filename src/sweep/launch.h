@@ -6,7 +6,7 @@
 #ifndef ISO_SWEEP_LAUNCH_H
 #define ISO_SWEEP_LAUNCH_H
 
-#include "sweep/record.h"
+#include "plan/record.h"
 
 struct iso_launch_options {
     const char *study;       /* absolute */
@@ -46,12 +46,11 @@ struct iso_launcher {
     bool queues; /* takes any number of runs at once and goes on without the scheduler */
     enum iso_status (*open)(struct iso_launch *l, struct iso_err *err);
     /* Which of the runs are still under way from an earlier scheduler; NULL: none ever is. */
-    enum iso_status (*adopt)(struct iso_launch *l, bool *running, const struct iso_run_record *runs,
+    enum iso_status (*adopt)(struct iso_launch *l, bool *running, const struct iso_record *runs,
                              size_t n, struct iso_err *err);
     /* Starts runs; started[i] stays false for one that has to wait (its folder is in use). */
     enum iso_status (*start)(struct iso_launch *l, bool *started,
-                             const struct iso_run_record *const *runs, size_t n,
-                             struct iso_err *err);
+                             const struct iso_record *const *runs, size_t n, struct iso_err *err);
     /* Looks, without waiting, for runs that ended and appends them to l->ended. */
     enum iso_status (*poll)(struct iso_launch *l, struct iso_err *err);
     /* Asks every run to save and stop; `now` kills them.  Queues leave their runs alone. */

@@ -58,8 +58,8 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int log, int
     _exit(127);
 }
 
-static enum iso_status start_one(struct iso_launch *l, bool *started,
-                                 const struct iso_run_record *rec, struct iso_err *err)
+static enum iso_status start_one(struct iso_launch *l, bool *started, const struct iso_record *rec,
+                                 struct iso_err *err)
 {
     struct local *local = l->state;
     struct iso_arena arena = {0};
@@ -99,7 +99,7 @@ out:
 }
 
 static enum iso_status local_start(struct iso_launch *l, bool *started,
-                                   const struct iso_run_record *const *runs, size_t n,
+                                   const struct iso_record *const *runs, size_t n,
                                    struct iso_err *err)
 {
     enum iso_status st = ISO_OK;

@@ -182,7 +182,7 @@ static void read_submission(struct slurm *s, const char *dir, const char *job_fi
 }
 
 static enum iso_status slurm_adopt(struct iso_launch *l, bool *running,
-                                   const struct iso_run_record *runs, size_t n, struct iso_err *err)
+                                   const struct iso_record *runs, size_t n, struct iso_err *err)
 {
     struct slurm *s = l->state;
     struct iso_str dir = {0}, lines = {0};
@@ -343,7 +343,7 @@ static enum iso_status call_sbatch(struct iso_str *job, const struct iso_launch_
 }
 
 static enum iso_status slurm_start(struct iso_launch *l, bool *started,
-                                   const struct iso_run_record *const *runs, size_t n,
+                                   const struct iso_record *const *runs, size_t n,
                                    struct iso_err *err)
 {
     struct slurm *s = l->state;

@@ -9,14 +9,14 @@
 
 enum { TAIL_BYTES = 8192 };
 
-static enum iso_result take_result(struct iso_run_record *rec, const struct iso_json *v,
+static enum iso_result take_result(struct iso_record *rec, const struct iso_json *v,
                                    const char *path, struct iso_err *err)
 {
     const char *status = iso_json_string(v, "status", "");
     bool done = iso_str_eq(status, "done"), diverged = iso_str_eq(status, "diverged");
-    struct iso_run_record found;
-    iso_run_record_init(&found);
-    iso_run_record_read_json(&found, v, ISO_COLUMN_PLAN);
+    struct iso_record found;
+    iso_record_init(&found);
+    iso_record_read_json(&found, v, ISO_COLUMN_PLAN);
     if (!done && !diverged) {
         iso_fail(err, ISO_BAD_INPUT, "%s: status: expected done or diverged, found \"%.40s\"", path,
                  status);
@@ -29,21 +29,21 @@ static enum iso_result take_result(struct iso_run_record *rec, const struct iso_
     }
     if (diverged) /* it ended before its time */
         found.steps = found.tokens = NAN;
-    const struct iso_column *c = iso_run_record_differs(rec, &found);
+    const struct iso_column *c = iso_record_differs(rec, &found);
     if (c) {
         char a[32], b[32];
         iso_fail(err, ISO_BAD_INPUT, "%s: %s is %s, the plan says %s", path, c->name,
-                 iso_run_record_cell(a, &found, c), iso_run_record_cell(b, rec, c));
+                 iso_record_cell(a, &found, c), iso_record_cell(b, rec, c));
         return ISO_RESULT_OTHER;
     }
-    iso_run_record_read_json(rec, v, ISO_COLUMN_RESULT);
+    iso_record_read_json(rec, v, ISO_COLUMN_RESULT);
     rec->loss = loss;
     rec->state = done ? ISO_STATE_DONE : ISO_STATE_DIVERGED;
     rec->message[0] = '\0';
     return ISO_RESULT_GOOD;
 }
 
-enum iso_result iso_result_parse(struct iso_run_record *rec, const char *text, size_t len,
+enum iso_result iso_result_parse(struct iso_record *rec, const char *text, size_t len,
                                  const char *path, struct iso_err *err)
 {
     struct iso_arena arena = {0};
@@ -55,7 +55,7 @@ enum iso_result iso_result_parse(struct iso_run_record *rec, const char *text, s
     return out;
 }
 
-enum iso_result iso_result_read(struct iso_run_record *rec, const char *dir, struct iso_err *err)
+enum iso_result iso_result_read(struct iso_record *rec, const char *dir, struct iso_err *err)
 {
     struct iso_str path = {0}, text = {0};
     enum iso_result out = ISO_RESULT_NONE;
@@ -69,8 +69,7 @@ enum iso_result iso_result_read(struct iso_run_record *rec, const char *dir, str
     return out;
 }
 
-enum iso_result iso_result_read_plan(struct iso_run_record *rec, const char *dir,
-                                     struct iso_err *err)
+enum iso_result iso_result_read_plan(struct iso_record *rec, const char *dir, struct iso_err *err)
 {
     struct iso_str path = {0}, text = {0};
     struct iso_arena arena = {0};
@@ -81,9 +80,8 @@ enum iso_result iso_result_read_plan(struct iso_run_record *rec, const char *dir
         out = ISO_RESULT_DAMAGED;
         if (iso_file_read(&text, path.text, err) == ISO_OK &&
             iso_json_parse(&v, &arena, iso_str_text(&text), text.len, path.text, err) == ISO_OK) {
-            iso_run_record_read_json(rec, v, ISO_COLUMN_PLAN);
-            iso_run_record_set_text(rec, iso_column_find("source"),
-                                    iso_json_string(v, "source", ""));
+            iso_record_read_json(rec, v, ISO_COLUMN_PLAN);
+            iso_record_set_text(rec, iso_column_find("source"), iso_json_string(v, "source", ""));
             out = ISO_RESULT_GOOD;
         }
     }
@@ -93,39 +91,20 @@ enum iso_result iso_result_read_plan(struct iso_run_record *rec, const char *dir
     return out;
 }
 
-enum iso_status iso_result_write_plan(const struct iso_run_record *rec, const char *dir,
+enum iso_status iso_result_write_plan(const struct iso_record *rec, const char *dir,
                                       struct iso_err *err)
 {
     struct iso_str path = {0}, text = {0};
     iso_str_printf(&path, "%s/run.json", dir);
-    iso_run_record_write_json(&text, rec);
+    struct iso_json_out w = {&text, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_record_put_json(&w, rec, ISO_COLUMN_PLAN);
+    iso_json_put_string(&w, "source", rec->source);
+    iso_json_end(&w, '}');
+    iso_str_putc(&text, '\n');
     enum iso_status st = iso_dir_make(dir, err);
     if (st == ISO_OK)
         st = iso_file_write(path.text, text.text, text.len, err);
-    iso_str_release(&text);
-    iso_str_release(&path);
-    return st;
-}
-
-enum iso_status iso_result_write(const struct iso_run_record *rec, const char *dir,
-                                 struct iso_err *err)
-{
-    struct iso_str path = {0}, text = {0};
-    struct iso_json_out w = {&text, 2, 0, false};
-    iso_str_printf(&path, "%s/result.json", dir);
-    iso_json_begin(&w, NULL, '{');
-    iso_json_put_string(&w, "status", iso_state_name[rec->state]);
-    for (const struct iso_column *c = iso_columns; c->name; c++) {
-        if (c->part == ISO_COLUMN_BOOK)
-            continue;
-        if (c->kind == ISO_COLUMN_TEXT)
-            iso_json_put_string(&w, c->name, iso_run_record_text(rec, c));
-        else
-            iso_json_put_number(&w, c->name, iso_run_record_number(rec, c));
-    }
-    iso_json_end(&w, '}');
-    iso_str_putc(&text, '\n');
-    enum iso_status st = iso_file_write(path.text, text.text, text.len, err);
     iso_str_release(&text);
     iso_str_release(&path);
     return st;

@@ -5,7 +5,7 @@
 #ifndef ISO_SWEEP_RESULT_H
 #define ISO_SWEEP_RESULT_H
 
-#include "sweep/record.h"
+#include "plan/record.h"
 
 enum iso_result {
     ISO_RESULT_NONE,    /* no result.json */
@@ -15,19 +15,15 @@ enum iso_result {
 };
 
 /* Reads a result's text into `rec`, whose planned columns it must agree with. */
-enum iso_result iso_result_parse(struct iso_run_record *rec, const char *text, size_t len,
+enum iso_result iso_result_parse(struct iso_record *rec, const char *text, size_t len,
                                  const char *path, struct iso_err *err);
 /* The same from folder `dir`. */
-enum iso_result iso_result_read(struct iso_run_record *rec, const char *dir, struct iso_err *err);
+enum iso_result iso_result_read(struct iso_record *rec, const char *dir, struct iso_err *err);
 
 /* run.json of folder `dir` into `rec`: NONE, GOOD or DAMAGED. */
-enum iso_result iso_result_read_plan(struct iso_run_record *rec, const char *dir,
-                                     struct iso_err *err);
-enum iso_status iso_result_write_plan(const struct iso_run_record *rec, const char *dir,
+enum iso_result iso_result_read_plan(struct iso_record *rec, const char *dir, struct iso_err *err);
+enum iso_status iso_result_write_plan(const struct iso_record *rec, const char *dir,
                                       struct iso_err *err);
-/* A result.json for a run that was trained elsewhere. */
-enum iso_status iso_result_write(const struct iso_run_record *rec, const char *dir,
-                                 struct iso_err *err);
 
 /* How far a running run is: from the last whole line of metrics.jsonl. */
 struct iso_run_progress {

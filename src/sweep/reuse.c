@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The rows of a CSV as records; columns that a record does not have are ignored. */
-static enum iso_status read_csv(struct iso_run_record **recs, size_t *n, const char *path,
+static enum iso_status read_csv(struct iso_record **recs, size_t *n, const char *path,
                                 struct iso_err *err)
 {
     struct iso_str text = {0};
@@ -25,17 +25,17 @@ static enum iso_status read_csv(struct iso_run_record **recs, size_t *n, const c
     if (st == ISO_OK && iso_csv_column(&csv, "run") < 0)
         st = iso_fail(err, ISO_BAD_INPUT, "%s: column run is missing: the id of each run", path);
     for (size_t i = 0; st == ISO_OK && i < csv.n_row; i++) {
-        struct iso_run_record *rec = ISO_PUSH(*recs, *n, room);
-        iso_run_record_init(rec);
+        struct iso_record *rec = ISO_PUSH(*recs, *n, room);
+        iso_record_init(rec);
         rec->state = ISO_STATE_DONE; /* a table without a status holds finished runs */
         for (size_t k = 0; k < csv.n_col; k++) {
             const struct iso_column *c = iso_column_find(csv.name[k]);
             const char *cell = csv.row[i].field[k];
             double x;
             if (c && iso_parse_double(cell, &x))
-                iso_run_record_set_number(rec, c, x);
+                iso_record_set_number(rec, c, x);
             if (c && *cell)
-                iso_run_record_set_text(rec, c, cell);
+                iso_record_set_text(rec, c, cell);
         }
     }
     iso_arena_release(&arena);
@@ -60,25 +60,27 @@ static bool has_budget(const struct iso_sweep *sw, double budget)
 }
 
 /* Writes the run's folder unless it holds a result already. */
-static enum iso_status adopt(struct iso_sweep *sw, struct iso_run_record *rec, size_t *taken,
+static enum iso_status adopt(struct iso_sweep *sw, struct iso_record *rec, size_t *taken,
                              struct iso_err *err)
 {
     struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
-    struct iso_run_record copy = *rec;
+    struct iso_str file = iso_sweep_path(sw->dir, rec->id, "result.json");
+    struct iso_record copy = *rec;
     struct iso_err why;
     enum iso_status st = ISO_OK;
     if (iso_result_read(&copy, dir.text, &why) == ISO_RESULT_NONE) {
         st = iso_result_write_plan(rec, dir.text, err);
         if (st == ISO_OK)
-            st = iso_result_write(rec, dir.text, err);
+            st = iso_record_write_result(rec, file.text, err);
         *taken += st == ISO_OK;
     }
+    iso_str_release(&file);
     iso_str_release(&dir);
     return st;
 }
 
 /* The id of a run does not know the data, so the result has to. */
-static enum iso_status check_data(const struct iso_sweep *sw, const struct iso_run_record *found,
+static enum iso_status check_data(const struct iso_sweep *sw, const struct iso_record *found,
                                   const char *from, struct iso_err *err)
 {
     struct iso_str mine = {0};
@@ -93,37 +95,33 @@ static enum iso_status check_data(const struct iso_sweep *sw, const struct iso_r
     return st;
 }
 
-static enum iso_status take(struct iso_sweep *sw, const struct iso_run_record *found,
-                            const char *from, bool share_r1, size_t *taken, struct iso_err *err)
+static enum iso_status take(struct iso_sweep *sw, const struct iso_record *found, const char *from,
+                            bool share_r1, size_t *taken, struct iso_err *err)
 {
     bool finished = found->state == ISO_STATE_DIVERGED ||
                     (found->state == ISO_STATE_DONE && isfinite(found->loss));
-    struct iso_run_record *mine = iso_sweep_find(sw, found->id);
+    struct iso_record *mine = iso_sweep_find(sw, found->id);
     bool wanted = (mine && mine->wanted) ||
                   (share_r1 && found->r == 1 && found->id[0] && has_budget(sw, found->budget));
     if (!finished || !wanted)
         return ISO_OK;
     if (strchr(found->id, '/') || found->id[0] == '.')
         return iso_fail(err, ISO_BAD_INPUT, "%s: \"%s\" is not the id of a run", from, found->id);
-    const struct iso_column *c = mine ? iso_run_record_differs(mine, found) : NULL;
+    const struct iso_column *c = mine ? iso_record_differs(mine, found) : NULL;
     if (c) {
         char a[32], b[32];
         return iso_fail(err, ISO_BAD_INPUT, "%s: run %s: %s is %s, the grid says %s", from,
-                        found->id, c->name, iso_run_record_cell(a, found, c),
-                        iso_run_record_cell(b, mine, c));
+                        found->id, c->name, iso_record_cell(a, found, c),
+                        iso_record_cell(b, mine, c));
     }
     enum iso_status st = check_data(sw, found, from, err);
     if (st != ISO_OK)
         return st;
-    struct iso_run_record rec = mine ? *mine : *found;
-    for (c = iso_columns; c->name; c++)
-        if (c->part == ISO_COLUMN_RESULT) {
-            iso_run_record_set_number(&rec, c, iso_run_record_number(found, c));
-            iso_run_record_set_text(&rec, c, iso_run_record_text(found, c));
-        }
+    struct iso_record rec = mine ? *mine : *found;
+    iso_record_copy(&rec, found, ISO_COLUMN_RESULT);
     rec.state = found->state;
     rec.wanted = true;
-    iso_run_record_set_text(&rec, iso_column_find("source"), from);
+    iso_record_set_text(&rec, iso_column_find("source"), from);
     size_t before = *taken;
     st = adopt(sw, &rec, taken, err);
     if (st == ISO_OK && !mine)
@@ -138,7 +136,7 @@ static enum iso_status take(struct iso_sweep *sw, const struct iso_run_record *f
 enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *taken,
                                 struct iso_err *err)
 {
-    struct iso_run_record *recs = NULL;
+    struct iso_record *recs = NULL;
     size_t n = 0;
     bool share_r1 = !plans_r1(sw);
     enum iso_status st = iso_dir_exists(from) ? iso_sweep_read(&recs, &n, from, err)

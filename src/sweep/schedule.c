@@ -26,7 +26,7 @@ static const double least_free_bytes = 1 << 20;
 
 /* A wanted run on its way. */
 struct job {
-    struct iso_run_record *rec;
+    struct iso_record *rec;
     enum { QUEUED, RUNNING, OVER } stage;
     bool unsaved;         /* the store does not have the record as it is */
     bool waits;           /* said that its folder is in use */
@@ -86,8 +86,7 @@ static void give_up(struct scheduler *s, enum iso_status st)
     s->stopping = true;
 }
 
-static struct iso_run_progress progress_of(const struct scheduler *s,
-                                           const struct iso_run_record *rec)
+static struct iso_run_progress progress_of(const struct scheduler *s, const struct iso_record *rec)
 {
     struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
     struct iso_run_progress p = iso_result_progress(dir.text);
@@ -95,10 +94,10 @@ static struct iso_run_progress progress_of(const struct scheduler *s,
     return p;
 }
 
-static double flops_at(const struct iso_run_record *rec, const struct iso_run_progress *p)
+static double flops_at(const struct iso_record *rec, const struct iso_run_progress *p)
 {
     double part = p->step / rec->steps;
-    return iso_run_record_flops(rec) * (part >= 0 ? fmin(part, 1) : 0);
+    return iso_record_flops(rec) * (part >= 0 ? fmin(part, 1) : 0);
 }
 
 /* --- the store --- */
@@ -181,7 +180,7 @@ static enum iso_status announce(struct scheduler *s, struct job *j)
 
 /* Steps in metrics.jsonl alone do not tell: a run that was killed before its first checkpoint has
  * them, too. */
-static bool has_checkpoint(const struct scheduler *s, const struct iso_run_record *rec)
+static bool has_checkpoint(const struct scheduler *s, const struct iso_record *rec)
 {
     struct iso_str latest = iso_sweep_path(s->sw->dir, rec->id, "latest");
     bool has = iso_file_exists(latest.text);
@@ -215,7 +214,7 @@ static enum iso_status start_some(struct scheduler *s, bool *again)
 {
     struct job **chosen = ISO_NEW_N(struct job *, s->n + 1);
     size_t n = choose(s, chosen);
-    const struct iso_run_record **recs = ISO_NEW_N(const struct iso_run_record *, n + 1);
+    const struct iso_record **recs = ISO_NEW_N(const struct iso_record *, n + 1);
     bool *started = ISO_NEW_N(bool, n + 1);
     enum iso_status st = ISO_OK;
     *again = false;
@@ -266,7 +265,7 @@ static bool disk_full(const struct scheduler *s)
            (double)fs.f_bavail * (double)fs.f_frsize < least_free_bytes;
 }
 
-static void describe_failure(const struct scheduler *s, struct iso_run_record *rec,
+static void describe_failure(const struct scheduler *s, struct iso_record *rec,
                              const struct iso_ended *e)
 {
     struct iso_str log = iso_sweep_path(s->sw->dir, rec->id, "train.log");
@@ -296,7 +295,7 @@ static void count_failure(const struct scheduler *s, struct job *j)
 
 static void end_without_result(struct scheduler *s, struct job *j, const struct iso_ended *e)
 {
-    struct iso_run_record *rec = j->rec;
+    struct iso_record *rec = j->rec;
     if (s->stopping || e->cancelled) {
         rec->state = ISO_STATE_PLANNED;
         j->stage = OVER;
@@ -323,7 +322,7 @@ static void end_without_result(struct scheduler *s, struct job *j, const struct 
 
 static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *e)
 {
-    struct iso_run_record *rec = j->rec;
+    struct iso_record *rec = j->rec;
     struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
     struct iso_err why;
     char took[32];
@@ -331,13 +330,13 @@ static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *
     iso_str_release(&dir);
     if (found == ISO_RESULT_GOOD) {
         j->stage = OVER;
-        tell(s, "%s %s: loss %.4f, %s", rec->id, iso_state_name[rec->state], rec->loss,
+        tell(s, "%s %s: loss %.4f, %s", rec->id, iso_run_state_name[rec->state], rec->loss,
              iso_format_duration(took, iso_time_now() - j->started));
     } else if (found == ISO_RESULT_NONE) {
         end_without_result(s, j, e);
     } else {
         rec->state = ISO_STATE_FAILED;
-        iso_run_record_set_text(rec, iso_column_find("message"), why.msg);
+        iso_record_set_text(rec, iso_column_find("message"), why.msg);
         j->stage = OVER;
         tell(s, "%s failed: %s", rec->id, rec->message);
     }
@@ -346,7 +345,7 @@ static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *
         .run = rec->id,
         .launcher = s->o->launcher->name,
         .host = s->host,
-        .outcome = found == ISO_RESULT_GOOD    ? iso_state_name[rec->state]
+        .outcome = found == ISO_RESULT_GOOD    ? iso_run_state_name[rec->state]
                    : e->code == EXIT_RESUMABLE ? "stopped"
                                                : "failed",
         .number = (int)rec->attempts,
@@ -375,21 +374,20 @@ static enum iso_status collect(struct scheduler *s)
 /* --- the picture --- */
 
 void iso_schedule_look(struct iso_schedule_now *now, struct iso_arena *arena, const char *study,
-                       const struct iso_run_record *runs, size_t n)
+                       const struct iso_record *runs, size_t n)
 {
-    const struct iso_run_record **running =
-        ISO_ARENA_NEW_N(arena, const struct iso_run_record *, n + 1);
+    const struct iso_record **running = ISO_ARENA_NEW_N(arena, const struct iso_record *, n + 1);
     struct iso_run_progress *progress = ISO_ARENA_NEW_N(arena, struct iso_run_progress, n + 1);
     *now = (struct iso_schedule_now){.seconds = NAN, .speed = NAN};
     for (size_t i = 0; i < n; i++) {
-        const struct iso_run_record *rec = &runs[i];
+        const struct iso_record *rec = &runs[i];
         if (!rec->wanted)
             continue;
         now->n++;
         now->count[rec->state]++;
-        now->flops += iso_run_record_flops(rec);
-        if (rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED)
-            now->flops_done += iso_run_record_flops(rec);
+        now->flops += iso_record_flops(rec);
+        if (iso_record_finished(rec))
+            now->flops_done += iso_record_flops(rec);
         if (rec->state != ISO_STATE_RUNNING)
             continue;
         struct iso_str dir = iso_sweep_path(study, rec->id, NULL);
@@ -413,10 +411,10 @@ static void show(const struct scheduler *s)
         if (s->job[i].done_before > 0)
             before += s->job[i].done_before;
     for (size_t i = 0; i < s->sw->n; i++) {
-        const struct iso_run_record *rec = &s->sw->runs[i];
-        bool finished = rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED;
+        const struct iso_record *rec = &s->sw->runs[i];
+        bool finished = iso_record_finished(rec);
         if (rec->wanted && finished && !job_of(s, rec->id))
-            before += iso_run_record_flops(rec);
+            before += iso_record_flops(rec);
     }
     now.seconds = iso_time_now() - s->begun;
     if (now.flops_done > before && now.seconds > 0)
@@ -499,7 +497,7 @@ static void loop(struct scheduler *s, const sigset_t *signals)
 static int by_size(const void *a, const void *b)
 {
     const struct job *x = a, *y = b;
-    double fx = iso_run_record_flops(x->rec), fy = iso_run_record_flops(y->rec);
+    double fx = iso_record_flops(x->rec), fy = iso_record_flops(y->rec);
     return fx != fy ? (fx < fy) - (fx > fy) : strcmp(x->rec->id, y->rec->id);
 }
 
@@ -511,8 +509,8 @@ static enum iso_status make_jobs(struct scheduler *s)
         st = s->o->launcher->adopt(&s->launch, running, s->sw->runs, s->sw->n, s->err);
     s->job = ISO_NEW_N(struct job, s->sw->n + 1);
     for (size_t i = 0; st == ISO_OK && i < s->sw->n; i++) {
-        struct iso_run_record *rec = &s->sw->runs[i];
-        if (!rec->wanted || rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED)
+        struct iso_record *rec = &s->sw->runs[i];
+        if (!rec->wanted || iso_record_finished(rec))
             continue;
         struct job *j = &s->job[s->n++];
         *j = (struct job){.rec = rec, .stage = QUEUED, .done_before = NAN};
@@ -546,7 +544,7 @@ static enum iso_status leave(struct scheduler *s, enum iso_status st, const char
 static enum iso_status conclude(struct scheduler *s)
 {
     size_t failed = 0;
-    const struct iso_run_record *first = NULL;
+    const struct iso_record *first = NULL;
     for (size_t i = 0; i < s->n; i++)
         if (s->job[i].rec->state == ISO_STATE_FAILED) {
             first = first ? first : s->job[i].rec;

@@ -26,7 +26,7 @@ struct iso_schedule_now {
     double flops, flops_done;  /* of wanted runs, running ones in part */
     double seconds;            /* since the start of this scheduler */
     double speed;              /* FLOP/s since then, NaN until known */
-    const struct iso_run_record **running;
+    const struct iso_record **running;
     const struct iso_run_progress *progress;
     size_t n_running;
 };
@@ -46,6 +46,6 @@ enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule
 /* The same picture from outside a scheduler: counts, FLOPs, progress of running runs.  Arrays are
  * in `arena`; speed and seconds are NaN. */
 void iso_schedule_look(struct iso_schedule_now *now, struct iso_arena *arena, const char *study,
-                       const struct iso_run_record *runs, size_t n);
+                       const struct iso_record *runs, size_t n);
 
 #endif

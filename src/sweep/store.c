@@ -1,7 +1,8 @@
 /* The store: see store.h.
  *
  * 1. PRAGMA user_version holds the schema's number; an unknown one is refused, not guessed at.
- * 2. The columns of table `run` are those of iso_columns[].
+ * 2. The columns of table `run` are those of iso_columns[].  A store of an older version lacks the
+ *    newer ones: a writer adds them, a reader does without.
  * 3. The rollback journal is used, not the write-ahead log: the latter needs shared memory,
  *    which network file systems do not give.  A commit is on disk when it returns. */
 #include "sweep/store.h"
@@ -54,22 +55,55 @@ static enum iso_status execute(struct iso_store *s, const char *sql, struct iso_
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ISO_OK : fail(s, err);
 }
 
+/* Whether table `run` has the column. */
+static bool has_column(const struct iso_store *s, const struct iso_column *c)
+{
+    return sqlite3_table_column_metadata(s->db, NULL, "run", c->name, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
 static const char *sql_type(const struct iso_column *c)
 {
     return c->kind == ISO_COLUMN_NUMBER ? "REAL" : c->kind == ISO_COLUMN_FLAG ? "INTEGER" : "TEXT";
 }
 
-/* "run, budget, ..." with something after each name; `values` puts a ? in place of the name. */
-static void write_columns(struct iso_str *out, bool types, bool values)
+/* What a list of all columns has for each of them. */
+static void put_definition(struct iso_str *out, const struct iso_store *s,
+                           const struct iso_column *c)
+{
+    (void)s;
+    iso_str_printf(out, "\"%s\" %s%s", c->name, sql_type(c),
+                   c == iso_columns ? " PRIMARY KEY" : "");
+}
+
+static void put_name(struct iso_str *out, const struct iso_store *s, const struct iso_column *c)
+{
+    (void)s;
+    iso_str_printf(out, "\"%s\"", c->name);
+}
+
+static void put_mark(struct iso_str *out, const struct iso_store *s, const struct iso_column *c)
+{
+    (void)s, (void)c;
+    iso_str_putc(out, '?');
+}
+
+static void put_name_or_null(struct iso_str *out, const struct iso_store *s,
+                             const struct iso_column *c)
+{
+    if (has_column(s, c))
+        put_name(out, s, c);
+    else
+        iso_str_puts(out, "NULL");
+}
+
+static void write_columns(struct iso_str *out, const struct iso_store *s,
+                          void (*put)(struct iso_str *, const struct iso_store *,
+                                      const struct iso_column *))
 {
     for (const struct iso_column *c = iso_columns; c->name; c++) {
         iso_str_puts(out, c == iso_columns ? "" : ", ");
-        if (values)
-            iso_str_putc(out, '?');
-        else
-            iso_str_printf(out, "\"%s\"", c->name);
-        if (types)
-            iso_str_printf(out, " %s%s", sql_type(c), c == iso_columns ? " PRIMARY KEY" : "");
+        put(out, s, c);
     }
 }
 
@@ -77,7 +111,7 @@ static enum iso_status make_schema(struct iso_store *s, struct iso_err *err)
 {
     struct iso_str sql = {0};
     iso_str_puts(&sql, "BEGIN IMMEDIATE; CREATE TABLE run(");
-    write_columns(&sql, true, false);
+    write_columns(&sql, s, put_definition);
     iso_str_printf(&sql,
                    ") WITHOUT ROWID;"
                    "CREATE TABLE fact(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
@@ -87,6 +121,22 @@ static enum iso_status make_schema(struct iso_store *s, struct iso_err *err)
                    SCHEMA);
     enum iso_status st = execute(s, sql.text, err);
     iso_str_release(&sql);
+    return st;
+}
+
+/* Adds the columns that an older version did not have. */
+static enum iso_status add_columns(struct iso_store *s, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (const struct iso_column *c = iso_columns; st == ISO_OK && c->name; c++) {
+        struct iso_str sql = {0};
+        if (has_column(s, c))
+            continue;
+        iso_str_puts(&sql, "ALTER TABLE run ADD COLUMN ");
+        put_definition(&sql, s, c);
+        st = execute(s, sql.text, err);
+        iso_str_release(&sql);
+    }
     return st;
 }
 
@@ -108,8 +158,10 @@ static enum iso_status check_schema(struct iso_store *s, enum iso_store_mode mod
 {
     int version = 0;
     enum iso_status st = schema_version(s, &version, err);
-    if (st != ISO_OK || version == SCHEMA)
+    if (st != ISO_OK)
         return st;
+    if (version == SCHEMA)
+        return mode == ISO_STORE_WRITE ? add_columns(s, err) : ISO_OK;
     if (version == 0 && mode == ISO_STORE_WRITE)
         return make_schema(s, err);
     if (version == 0)
@@ -214,14 +266,14 @@ static void bind_text(sqlite3_stmt *q, int i, const char *text)
     sqlite3_bind_text(q, i, text, -1, SQLITE_TRANSIENT);
 }
 
-enum iso_status iso_store_put(struct iso_store *store, const struct iso_run_record *rec,
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
                               struct iso_err *err)
 {
     struct iso_str sql = {0};
     iso_str_puts(&sql, "INSERT OR REPLACE INTO run(");
-    write_columns(&sql, false, false);
+    write_columns(&sql, store, put_name);
     iso_str_puts(&sql, ") VALUES(");
-    write_columns(&sql, false, true);
+    write_columns(&sql, store, put_mark);
     iso_str_putc(&sql, ')');
     sqlite3_stmt *q;
     int code = sqlite3_prepare_v2(store->db, sql.text, -1, &q, NULL);
@@ -231,32 +283,32 @@ enum iso_status iso_store_put(struct iso_store *store, const struct iso_run_reco
     int i = 1;
     for (const struct iso_column *c = iso_columns; c->name; c++, i++)
         if (c->kind == ISO_COLUMN_NUMBER || c->kind == ISO_COLUMN_FLAG)
-            bind_number(q, i, iso_run_record_number(rec, c));
+            bind_number(q, i, iso_record_number(rec, c));
         else
-            bind_text(q, i, iso_run_record_text(rec, c));
+            bind_text(q, i, iso_record_text(rec, c));
     return finish(store, q, err);
 }
 
-static void read_row(struct iso_run_record *rec, sqlite3_stmt *q)
+static void read_row(struct iso_record *rec, sqlite3_stmt *q)
 {
-    iso_run_record_init(rec);
+    iso_record_init(rec);
     int i = 0;
     for (const struct iso_column *c = iso_columns; c->name; c++, i++) {
         if (sqlite3_column_type(q, i) == SQLITE_NULL)
             continue;
         if (c->kind == ISO_COLUMN_NUMBER || c->kind == ISO_COLUMN_FLAG)
-            iso_run_record_set_number(rec, c, sqlite3_column_double(q, i));
+            iso_record_set_number(rec, c, sqlite3_column_double(q, i));
         else
-            iso_run_record_set_text(rec, c, (const char *)sqlite3_column_text(q, i));
+            iso_record_set_text(rec, c, (const char *)sqlite3_column_text(q, i));
     }
 }
 
-enum iso_status iso_store_all(struct iso_store *store, struct iso_run_record **recs, size_t *n,
+enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
                               struct iso_err *err)
 {
     struct iso_str sql = {0};
     iso_str_puts(&sql, "SELECT ");
-    write_columns(&sql, false, false);
+    write_columns(&sql, store, put_name_or_null);
     iso_str_puts(&sql, " FROM run ORDER BY budget, r, s, seed, run");
     sqlite3_stmt *q;
     int code = sqlite3_prepare_v2(store->db, sql.text, -1, &q, NULL);

@@ -6,7 +6,7 @@
 #ifndef ISO_SWEEP_STORE_H
 #define ISO_SWEEP_STORE_H
 
-#include "sweep/record.h"
+#include "plan/record.h"
 
 struct iso_store;
 
@@ -28,10 +28,10 @@ enum { ISO_STORE_PATIENCE = 10000 };
 bool iso_store_busy(const struct iso_store *store);
 
 /* Adds or replaces one run. */
-enum iso_status iso_store_put(struct iso_store *store, const struct iso_run_record *rec,
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
                               struct iso_err *err);
 /* All runs, by budget, r, s, seed; the caller frees *recs. */
-enum iso_status iso_store_all(struct iso_store *store, struct iso_run_record **recs, size_t *n,
+enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
                               struct iso_err *err);
 
 /* Facts about the study: grid, data, version, ... */

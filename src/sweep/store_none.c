@@ -40,14 +40,14 @@ bool iso_store_busy(const struct iso_store *store)
     ISO_BUG("no store can be open");
 }
 
-enum iso_status iso_store_put(struct iso_store *store, const struct iso_run_record *rec,
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
                               struct iso_err *err)
 {
     (void)store, (void)rec, (void)err;
     ISO_BUG("no store can be open");
 }
 
-enum iso_status iso_store_all(struct iso_store *store, struct iso_run_record **recs, size_t *n,
+enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
                               struct iso_err *err)
 {
     (void)store, (void)recs, (void)n, (void)err;

@@ -113,7 +113,7 @@ void iso_sweep_close(struct iso_sweep *sw)
     *sw = (struct iso_sweep){.lock = -1};
 }
 
-struct iso_run_record *iso_sweep_find(struct iso_sweep *sw, const char *id)
+struct iso_record *iso_sweep_find(struct iso_sweep *sw, const char *id)
 {
     for (size_t i = 0; i < sw->n; i++)
         if (iso_str_eq(sw->runs[i].id, id))
@@ -121,7 +121,7 @@ struct iso_run_record *iso_sweep_find(struct iso_sweep *sw, const char *id)
     return NULL;
 }
 
-enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_run_record *rec,
+enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_record *rec,
                                struct iso_err *err)
 {
     return iso_store_put(sw->store, rec, err);
@@ -129,13 +129,13 @@ enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_run_record
 
 enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err)
 {
-    struct iso_run_record *recs = NULL;
+    struct iso_record *recs = NULL;
     size_t n;
     enum iso_status st = iso_store_all(sw->store, &recs, &n, err);
     if (st == ISO_OK) {
         struct iso_str path = in_study(sw->dir, "runs.csv"), text = {0};
         struct iso_table t;
-        iso_run_record_table(&t, recs, n);
+        iso_record_table(&t, recs, n, ISO_COLUMN_ALL);
         iso_table_write(&text, &t, ISO_TABLE_CSV, false);
         st = iso_file_write(path.text, text.text, text.len, err);
         iso_table_release(&t);
@@ -155,8 +155,8 @@ static enum iso_status trained_on(struct iso_str *checksum, const char *study, s
     enum iso_status st = iso_dir_list(&names, &n, runs.text, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
         struct iso_str dir = iso_sweep_path(study, names[i], NULL);
-        struct iso_run_record rec;
-        iso_run_record_init(&rec);
+        struct iso_record rec;
+        iso_record_init(&rec);
         bool tells =
             iso_result_read(&rec, dir.text, NULL) == ISO_RESULT_GOOD && rec.data_checksum[0];
         if (tells && !checksum->len) {
@@ -197,24 +197,23 @@ enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, s
 /* --- the plan --- */
 
 /* Refuses a run whose folder was planned with other settings. */
-static enum iso_status check_folder(const struct iso_sweep *sw, const struct iso_run_record *rec,
+static enum iso_status check_folder(const struct iso_sweep *sw, const struct iso_record *rec,
                                     struct iso_err *err)
 {
     struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
-    struct iso_run_record found;
-    iso_run_record_init(&found);
+    struct iso_record found;
+    iso_record_init(&found);
     enum iso_status st = ISO_OK;
     const struct iso_column *c;
     if (iso_result_read_plan(&found, dir.text, err) == ISO_RESULT_GOOD &&
-        (c = iso_run_record_differs(rec, &found))) {
+        (c = iso_record_differs(rec, &found))) {
         char a[32], b[32];
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s: holds a run with %s %s, the grid says %s; nothing was changed: move the "
                       "folder away or use another --out",
-                      dir.text, c->name, iso_run_record_cell(a, &found, c),
-                      iso_run_record_cell(b, rec, c));
+                      dir.text, c->name, iso_record_cell(a, &found, c), iso_record_cell(b, rec, c));
     }
-    struct iso_run_record copy = *rec;
+    struct iso_record copy = *rec;
     if (st == ISO_OK && iso_result_read(&copy, dir.text, err) == ISO_RESULT_OTHER)
         st = iso_fail_in(err, ISO_BAD_INPUT, "nothing was changed, move the folder away");
     iso_str_release(&dir);
@@ -227,15 +226,15 @@ enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *
     for (size_t i = 0; i < sw->n; i++)
         sw->runs[i].wanted = false;
     for (size_t i = 0; i < n; i++) {
-        struct iso_run_record fresh;
-        iso_run_record_from_plan(&fresh, &runs[i]);
+        struct iso_record fresh;
+        iso_record_from_plan(&fresh, &runs[i]);
         enum iso_status st = check_folder(sw, &fresh, err);
         if (st != ISO_OK)
             return st;
-        struct iso_run_record *known = iso_sweep_find(sw, fresh.id);
+        struct iso_record *known = iso_sweep_find(sw, fresh.id);
         if (known) {
             known->wanted = true;
-            iso_run_record_learn(known, &fresh); /* columns that an older version did not have */
+            iso_record_learn(known, &fresh); /* columns that an older version did not have */
         } else {
             *ISO_PUSH(sw->runs, sw->n, sw->room) = fresh;
         }
@@ -263,11 +262,11 @@ static enum iso_status set_aside(struct iso_sweep *sw, const char *dir, const st
     return st;
 }
 
-static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_run_record *rec,
+static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_record *rec,
                                      struct iso_err *err)
 {
     struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
-    bool was_finished = rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED;
+    bool was_finished = iso_record_finished(rec);
     enum iso_status st = ISO_OK;
     struct iso_err why;
     enum iso_result found = iso_result_read(rec, dir.text, &why);
@@ -280,7 +279,9 @@ static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_run_record
         sw->warnings++;
     }
     if (found != ISO_RESULT_GOOD) {
-        iso_run_record_forget_result(rec);
+        struct iso_record nothing;
+        iso_record_init(&nothing);
+        iso_record_copy(rec, &nothing, ISO_COLUMN_RESULT);
         rec->state = ISO_STATE_PLANNED;
     }
     iso_str_release(&dir);
@@ -329,9 +330,9 @@ enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
     enum iso_status st = iso_dir_list(&names, &n, runs.text, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
         struct iso_str dir = iso_sweep_path(sw->dir, names[i], NULL);
-        struct iso_run_record rec;
+        struct iso_record rec;
         struct iso_err why;
-        iso_run_record_init(&rec);
+        iso_record_init(&rec);
         rec.wanted = true;
         enum iso_result found = iso_result_read_plan(&rec, dir.text, &why);
         if (found == ISO_RESULT_GOOD && iso_str_eq(rec.id, names[i]))
@@ -373,7 +374,7 @@ static bool runs_are_over(const char *dir)
     return over;
 }
 
-enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const char *dir,
+enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
                                struct iso_err *err)
 {
     struct iso_str db = in_study(dir, "study.db");

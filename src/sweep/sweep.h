@@ -20,7 +20,7 @@ struct iso_sweep {
     char *dir; /* absolute */
     struct iso_store *store;
     int lock;
-    struct iso_run_record *runs; /* owned; the runs of the grid and those of earlier grids */
+    struct iso_record *runs; /* owned; the runs of the grid and those of earlier grids */
     size_t n, room;
     size_t warnings; /* printed while putting folders and store in line */
 };
@@ -51,9 +51,9 @@ enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *
 /* Puts every run's state in line with its folder and writes the store. */
 enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err);
 
-struct iso_run_record *iso_sweep_find(struct iso_sweep *sw, const char *id);
+struct iso_record *iso_sweep_find(struct iso_sweep *sw, const char *id);
 /* Writes one run to the store. */
-enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_run_record *rec,
+enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_record *rec,
                                struct iso_err *err);
 /* Writes runs.csv as the store has it. */
 enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err);
@@ -64,7 +64,7 @@ struct iso_str iso_sweep_path(const char *study, const char *id, const char *fil
 bool iso_sweep_at_work(const char *dir);
 /* Reads the runs of a study from outside, without a lock; the caller frees *recs.  What a killed
  * local scheduler left as running is planned. */
-enum iso_status iso_sweep_read(struct iso_run_record **recs, size_t *n, const char *dir,
+enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
                                struct iso_err *err);
 /* Whether a path is a study. */
 bool iso_sweep_is_study(const char *path);

@@ -225,7 +225,7 @@ static bool compare_numbers(enum compare op, double x, double y)
     return false;
 }
 
-bool iso_where_holds(const struct iso_where *w, const struct iso_run_record *rec)
+bool iso_where_holds(const struct iso_where *w, const struct iso_record *rec)
 {
     switch (w->kind) {
     case AND:
@@ -238,6 +238,6 @@ bool iso_where_holds(const struct iso_where *w, const struct iso_run_record *rec
         break;
     }
     if (isnan(w->number))
-        return iso_str_eq(iso_run_record_text(rec, w->column), w->word) == (w->op == EQ);
-    return compare_numbers(w->op, iso_run_record_number(rec, w->column), w->number);
+        return iso_str_eq(iso_record_text(rec, w->column), w->word) == (w->op == EQ);
+    return compare_numbers(w->op, iso_record_number(rec, w->column), w->number);
 }

@@ -9,13 +9,13 @@
 #ifndef ISO_SWEEP_WHERE_H
 #define ISO_SWEEP_WHERE_H
 
-#include "sweep/record.h"
+#include "plan/record.h"
 
 struct iso_where;
 
 /* Parses a condition into `arena`; a message names the place, from 1. */
 enum iso_status iso_where_parse(const struct iso_where **out, struct iso_arena *arena,
                                 const char *text, struct iso_err *err);
-bool iso_where_holds(const struct iso_where *w, const struct iso_run_record *rec);
+bool iso_where_holds(const struct iso_where *w, const struct iso_record *rec);
 
 #endif

@@ -9,7 +9,7 @@
 #include "isodepth.h"
 #include "train/machine.h"
 #include "train/metrics.h"
-#include "train/record.h"
+#include "train/outcome.h"
 #include "train/state.h"
 
 #include <inttypes.h>
@@ -299,25 +299,25 @@ static enum iso_status stop(struct job *j)
                     t->step, t->spec.steps);
 }
 
-static enum iso_status write_result(struct job *j, const char *status, double loss)
+static enum iso_status write_result(struct job *j, enum iso_run_state state, double loss)
 {
     const struct iso_trainer *t = j->trainer;
-    struct iso_record r = {.run = &j->run,
-                           .data = &j->data,
-                           .status = status,
-                           .loss = loss,
-                           .step = t->step,
-                           .flops = 2 * (double)t->macs,
-                           .seconds = seconds_so_far(j),
-                           .threads = t->spec.workers,
-                           .kernels = t->model->kern->name,
-                           .config_hash = j->config_hash};
-    return iso_record_write(&r, in_dir(j, "result.json"), j->err);
+    struct iso_outcome o = {.run = &j->run,
+                            .data = &j->data,
+                            .state = state,
+                            .loss = loss,
+                            .step = t->step,
+                            .flops = 2 * (double)t->macs,
+                            .seconds = seconds_so_far(j),
+                            .threads = t->spec.workers,
+                            .kernels = t->model->kern->name,
+                            .config_hash = j->config_hash};
+    return iso_outcome_write(&o, in_dir(j, "result.json"), j->err);
 }
 
 static enum iso_status diverged(struct job *j, double loss)
 {
-    enum iso_status st = write_result(j, "diverged", NAN);
+    enum iso_status st = write_result(j, ISO_STATE_DIVERGED, NAN);
     if (st != ISO_OK)
         return st;
     return iso_fail(j->err, ISO_DIVERGED,
@@ -422,7 +422,7 @@ static enum iso_status finish(struct job *j)
     if (st == ISO_OK)
         st = iso_state_finish(t, j->o->out, &notes, j->meta, N_META, j->err);
     if (st == ISO_OK)
-        st = write_result(j, "done", loss);
+        st = write_result(j, ISO_STATE_DONE, loss);
     if (st != ISO_OK)
         return st;
     iso_state_remove_all(j->o->out);

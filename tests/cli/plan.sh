@@ -10,7 +10,8 @@ fail() { echo "FAILED: $*"; exit 1; }
 "$iso" plan grids/paper.yaml --csv > "$tmp/paper.csv" || fail "plan --csv"
 [ "$(wc -l < "$tmp/paper.csv")" = 117 ] || fail "116 rows and a header"
 want="run,budget,s,r,loop,bptt,d_model,n_head,n_prelude,n_recur,n_coda,n_once,n_rec,n_inject,\
-n_embed,flops_per_token,tokens,steps,batch_tokens,lr_base,lr_matrix,lr_embed,lr_head,lr_norm,seed"
+n_embed,flops_per_token,tokens,steps,batch_tokens,lr_base,lr_matrix,lr_embed,lr_head,lr_norm,seed,\
+lr_scalar,vocab,seq_len,loop_options"
 [ "$(head -n 1 "$tmp/paper.csv")" = "$want" ] || fail "header"
 [ "$(cut -d, -f1 "$tmp/paper.csv" | sort | uniq -d)" = "" ] || fail "ids are unique"
 "$iso" plan grids/paper.yaml --json | python3 -c '
@@ -20,6 +21,11 @@ assert p["n_runs"] == 116 == len(p["runs"]) and p["runs"][0]["d_model"] == 384, 
 ' || fail "plan --json"
 "$iso" plan grids/paper.yaml --tflops 100 | tail -n 1 | grep -q '^116 runs, .* hours at 100 TFLOP/s$' ||
     fail "totals"
+# Finished runs are found by their ids: those of the shipped grids never change.
+for g in $(cut -d' ' -f1 tests/data/run_ids.txt | uniq); do
+    "$iso" plan "$g" --csv | tail -n +2 | sed "s|,.*||; s|^|$g |" || fail "$g"
+done > "$tmp/ids"
+diff tests/data/run_ids.txt "$tmp/ids" || fail "other ids"
 for g in grids/*.yaml; do "$iso" plan "$g" >/dev/null || fail "$g"; done
 "$iso" plan grids/paper.yaml --set r=[1,4] --set budgets=[1e18] --set widths=[10] --csv |
     wc -l | grep -qx 3 || fail "--set"

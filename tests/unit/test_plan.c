@@ -1,7 +1,7 @@
 /* plan: every figure of the paper's accounting, out of the program. */
 #include "test.h"
 
-#include "plan/grid.h"
+#include "plan/record.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -280,6 +280,28 @@ static void test_ids(void **state)
     iso_arena_release(&hyper.arena);
 }
 
+/* Every planned column is filled from the plan, under a name of its own. */
+static void test_columns(void **state)
+{
+    (void)state;
+    struct plan hyper;
+    load(&hyper, "grids/paper_hyper.yaml");
+    struct iso_record rec;
+    char buf[32];
+    iso_record_from_plan(&rec, &hyper.runs[0]);
+    for (const struct iso_column *c = iso_columns; c->name; c++) {
+        assert_ptr_equal(iso_column_find(c->name), c);
+        if (c->part == ISO_COLUMN_PLAN)
+            assert_string_not_equal(iso_record_cell(buf, &rec, c), "");
+        if (c->part == ISO_COLUMN_RESULT)
+            assert_string_equal(iso_record_cell(buf, &rec, c), "");
+    }
+    assert_true(rec.lr_scalar == 0.01 * pow((double)hyper.runs[0].arch.d_model / 640, -0.5));
+    assert_string_equal(rec.loop_options, "lanes=2");
+    assert_true(rec.vocab == 32008 && rec.seq_len == 2048);
+    iso_arena_release(&hyper.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_golden_rates),
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct iso_run_record sample(void)
+static struct iso_record sample(void)
 {
-    struct iso_run_record rec;
-    iso_run_record_init(&rec);
+    struct iso_record rec;
+    iso_record_init(&rec);
     snprintf(rec.id, sizeof rec.id, "r4-d64-1e13-abcdef01");
     snprintf(rec.loop, sizeof rec.loop, "linear");
     rec.wanted = true;
@@ -61,7 +61,7 @@ static void test_where(void **state)
         {"wanted=1", true},
         {"run=r4-d64-1e13-abcdef01", true},
     };
-    struct iso_run_record rec = sample();
+    struct iso_record rec = sample();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct iso_arena arena = {0};
         struct iso_err err = {""};
@@ -133,7 +133,7 @@ static void test_result(void **state)
         {"{\"status\": \"done\", \"loss\": 3, \"steps\": 10, \"s\": null}", ISO_RESULT_GOOD},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct iso_run_record rec = sample();
+        struct iso_record rec = sample();
         struct iso_err err = {""};
         enum iso_result got =
             iso_result_parse(&rec, cases[i].text, strlen(cases[i].text), "result.json", &err);
@@ -191,16 +191,47 @@ static void test_run_json(void **state)
     (void)state;
     char dir[64];
     make_dir(dir);
-    struct iso_run_record rec = sample(), back;
+    struct iso_record rec = sample(), back;
     snprintf(rec.source, sizeof rec.source, "elsewhere \"quoted\"");
     assert_int_equal(iso_result_write_plan(&rec, dir, NULL), ISO_OK);
-    iso_run_record_init(&back);
+    iso_record_init(&back);
     assert_int_equal(iso_result_read_plan(&back, dir, NULL), ISO_RESULT_GOOD);
-    assert_null(iso_run_record_differs(&rec, &back));
+    assert_null(iso_record_differs(&rec, &back));
     assert_string_equal(back.source, rec.source);
     assert_true(isnan(back.n_once));
     back.seed = 2;
-    assert_string_equal(iso_run_record_differs(&rec, &back)->name, "seed");
+    assert_string_equal(iso_record_differs(&rec, &back)->name, "seed");
+    remove_dir(dir);
+}
+
+/* result.json carries every column of plan and result, to the last bit. */
+static void test_result_json(void **state)
+{
+    (void)state;
+    enum { CARRIED = ISO_COLUMN_PLAN | ISO_COLUMN_RESULT };
+    char dir[64], path[128], a[32], b[32], word[16];
+    make_dir(dir);
+    snprintf(path, sizeof path, "%s/result.json", dir);
+    struct iso_record rec, back;
+    iso_record_init(&rec);
+    double x = 0.1;
+    for (const struct iso_column *c = iso_columns; c->name; c++, x += 1.1) {
+        snprintf(word, sizeof word, "\"%g\"", x);
+        if (c->part & CARRIED) {
+            iso_record_set_number(&rec, c, x);
+            iso_record_set_text(&rec, c, word);
+        }
+    }
+    rec.state = ISO_STATE_DONE;
+    assert_int_equal(iso_record_write_result(&rec, path, NULL), ISO_OK);
+    iso_record_init(&back);
+    assert_int_equal(iso_result_read(&back, dir, NULL), ISO_RESULT_GOOD);
+    assert_int_equal(back.state, ISO_STATE_DONE);
+    for (const struct iso_column *c = iso_columns; c->name; c++)
+        if (c->part == ISO_COLUMN_RESULT)
+            assert_string_equal(iso_record_cell(a, &rec, c), iso_record_cell(b, &back, c));
+    rec.lr_scalar++; /* a result of other settings */
+    assert_int_equal(iso_result_read(&rec, dir, NULL), ISO_RESULT_OTHER);
     remove_dir(dir);
 }
 
@@ -243,7 +274,7 @@ static void test_store(void **state)
     assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_IO);
     assert_non_null(strstr(err.msg, "no such file"));
     assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, &err), ISO_OK);
-    struct iso_run_record rec = sample();
+    struct iso_record rec = sample();
     rec.budget = 2.15e13; /* comes back to the last bit */
     rec.lr_matrix = 0.1 + 0.2;
     rec.state = ISO_STATE_FAILED;
@@ -259,7 +290,7 @@ static void test_store(void **state)
     iso_store_close(store);
 
     assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_OK);
-    struct iso_run_record *all;
+    struct iso_record *all;
     size_t n;
     assert_int_equal(iso_store_all(store, &all, &n, &err), ISO_OK);
     assert_int_equal(n, 1);
@@ -288,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_run_json),
+        cmocka_unit_test(test_result_json),
         cmocka_unit_test(test_spawn),
 #if ISO_HAVE_SQLITE
         cmocka_unit_test(test_store),
