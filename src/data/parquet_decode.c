@@ -81,37 +81,42 @@ bool iso_pq_rle(uint32_t *out, size_t n, unsigned width, const unsigned char *by
 }
 
 /* DELTA_BINARY_PACKED: {block size, miniblocks per block, count, first value}, then blocks of
- * {least delta, a bit width per miniblock, the miniblocks' packed deltas}.  All our uses are
- * counts, lengths and tokens: values outside [0, 2^31) are damage. */
+ * {least delta, a bit width per miniblock, the miniblocks' packed deltas}. */
 struct delta {
     struct iso_thrift t;
     size_t per_mini, n_minis;
     uint64_t value, least; /* sums wrap as the writer's do */
     bool narrow;           /* 32-bit values */
+    uint32_t *small;       /* counts, lengths and tokens: outside [0, 2^31) they are damage */
+    int64_t *wide;         /* or any values */
+    size_t done;
 };
 
-static bool put_delta(const struct delta *d, uint32_t *out)
+static bool put_delta(struct delta *d)
 {
     int64_t v = d->narrow ? (int32_t)(uint32_t)d->value : (int64_t)d->value;
-    *out = (uint32_t)v;
-    return v >= 0 && v <= INT32_MAX;
+    if (d->wide)
+        d->wide[d->done++] = v;
+    else
+        d->small[d->done++] = (uint32_t)v;
+    return d->wide || (v >= 0 && v <= INT32_MAX);
 }
 
-static bool delta_mini(struct delta *d, uint32_t *out, size_t n, unsigned width)
+static bool delta_mini(struct delta *d, size_t n, unsigned width)
 {
     size_t size = d->per_mini / 8 * width, left = (size_t)(d->t.end - d->t.at);
     if (width > 64 || size > left)
         return false;
     for (size_t i = 0; i < n; i++) {
         d->value += d->least + bits(d->t.at, left, i * width, width);
-        if (!put_delta(d, &out[i]))
+        if (!put_delta(d))
             return false;
     }
     d->t.at += size;
     return true;
 }
 
-static bool delta_block(struct delta *d, uint32_t *out, size_t n)
+static bool delta_block(struct delta *d, size_t n)
 {
     d->least = (uint64_t)iso_thrift_zigzag(&d->t);
     const unsigned char *widths = d->t.at;
@@ -120,18 +125,18 @@ static bool delta_block(struct delta *d, uint32_t *out, size_t n)
     d->t.at += d->n_minis;
     for (size_t k = 0; k < d->n_minis && n; k++) {
         size_t take = n < d->per_mini ? n : d->per_mini;
-        if (!delta_mini(d, out, take, widths[k]))
+        if (!delta_mini(d, take, widths[k]))
             return false;
-        out += take;
         n -= take;
     }
     return true;
 }
 
-static bool decode_delta(uint32_t *out, size_t n, bool narrow, const unsigned char *bytes,
-                         size_t len, size_t *used)
+/* n values into d.small or d.wide. */
+static bool decode_delta_into(struct delta d, size_t n, const unsigned char *bytes, size_t len,
+                              size_t *used)
 {
-    struct delta d = {.t = {bytes, bytes + len, false}, .narrow = narrow};
+    d.t = (struct iso_thrift){bytes, bytes + len, false};
     uint64_t block = iso_thrift_varint(&d.t), minis = iso_thrift_varint(&d.t);
     uint64_t count = iso_thrift_varint(&d.t);
     d.value = (uint64_t)iso_thrift_zigzag(&d.t);
@@ -140,23 +145,26 @@ static bool decode_delta(uint32_t *out, size_t n, bool narrow, const unsigned ch
         return false;
     d.n_minis = (size_t)minis;
     d.per_mini = (size_t)(block / minis);
-    if (n && !put_delta(&d, &out[0]))
+    if (n && !put_delta(&d))
         return false;
-    for (size_t done = 1; done < n;) {
-        size_t take = n - done < block ? n - done : (size_t)block;
-        if (!delta_block(&d, out + done, take))
+    while (d.done < n)
+        if (!delta_block(&d, n - d.done < block ? n - d.done : (size_t)block))
             return false;
-        done += take;
-    }
     *used = (size_t)(d.t.at - bytes);
     return true;
+}
+
+static bool decode_lengths(uint32_t *out, size_t n, const unsigned char *bytes, size_t len,
+                           size_t *used)
+{
+    return decode_delta_into((struct delta){.narrow = true, .small = out}, n, bytes, len, used);
 }
 
 /* What a decoder is given. */
 struct job {
     struct iso_pq_values *v;
     size_t n;
-    int type;
+    const struct iso_pq_column *column;
     const unsigned char *bytes;
     size_t len;
     const struct iso_pq_values *dictionary;
@@ -192,10 +200,16 @@ static bool plain_strings(struct job *j)
     return at_end(j, at);
 }
 
-static bool plain_integers(struct job *j)
+/* n fixed values of `width` bytes fill the page. */
+static bool fixed_width(const struct job *j, size_t width)
 {
-    size_t width = j->type == ISO_PQ_INT64 ? 8 : 4;
-    if (j->n > j->len / width)
+    return j->n <= j->len / width && at_end(j, j->bytes + j->n * width);
+}
+
+static bool plain_tokens(struct job *j)
+{
+    size_t width = j->column->type == ISO_PQ_INT64 ? 8 : 4;
+    if (!fixed_width(j, width))
         return false;
     for (size_t i = 0; i < j->n; i++) {
         uint64_t v = le(j->bytes + i * width, width);
@@ -203,12 +217,81 @@ static bool plain_integers(struct job *j)
             return false;
         j->v->tokens[i] = (uint32_t)v;
     }
-    return at_end(j, j->bytes + j->n * width);
+    return true;
+}
+
+static bool plain_int32(struct job *j)
+{
+    if (!fixed_width(j, 4))
+        return false;
+    for (size_t i = 0; i < j->n; i++)
+        j->v->integers[i] = (int32_t)(uint32_t)le(j->bytes + 4 * i, 4);
+    return true;
+}
+
+static bool plain_int64(struct job *j)
+{
+    if (!fixed_width(j, 8))
+        return false;
+    for (size_t i = 0; i < j->n; i++)
+        j->v->integers[i] = (int64_t)le(j->bytes + 8 * i, 8);
+    return true;
+}
+
+static bool plain_floats(struct job *j)
+{
+    if (!fixed_width(j, 4))
+        return false;
+    for (size_t i = 0; i < j->n; i++) {
+        uint32_t word = (uint32_t)le(j->bytes + 4 * i, 4);
+        float x;
+        memcpy(&x, &word, sizeof x);
+        j->v->numbers[i] = (double)x;
+    }
+    return true;
+}
+
+static bool plain_doubles(struct job *j)
+{
+    if (!fixed_width(j, 8))
+        return false;
+    for (size_t i = 0; i < j->n; i++) {
+        uint64_t word = le(j->bytes + 8 * i, 8);
+        memcpy(&j->v->numbers[i], &word, sizeof word);
+    }
+    return true;
+}
+
+/* One bit each. */
+static bool plain_booleans(struct job *j)
+{
+    if ((j->n + 7) / 8 > j->len)
+        return false;
+    for (size_t i = 0; i < j->n; i++)
+        j->v->numbers[i] = j->bytes[i / 8] >> i % 8 & 1;
+    return at_end(j, j->bytes + (j->n + 7) / 8);
 }
 
 static bool plain(struct job *j)
 {
-    return j->type == ISO_PQ_BYTE_ARRAY ? plain_strings(j) : plain_integers(j);
+    static bool (*const of_type[])(struct job * j) = {
+        [ISO_PQ_BOOLEAN] = plain_booleans, [ISO_PQ_INT32] = plain_int32,
+        [ISO_PQ_INT64] = plain_int64,      [ISO_PQ_FLOAT] = plain_floats,
+        [ISO_PQ_DOUBLE] = plain_doubles,   [ISO_PQ_BYTE_ARRAY] = plain_strings,
+    };
+    return j->v->tokens ? plain_tokens(j) : of_type[j->column->type](j);
+}
+
+/* Booleans of newer pages: a length, then runs. */
+static bool run_booleans(struct job *j)
+{
+    size_t used, len = j->len >= 4 ? (size_t)le(j->bytes, 4) : SIZE_MAX;
+    if (j->column->type != ISO_PQ_BOOLEAN || len > j->len - 4 ||
+        !iso_pq_rle(j->scratch, j->n, 1, j->bytes + 4, len, &used))
+        return false;
+    for (size_t i = 0; i < j->n; i++)
+        j->v->numbers[i] = j->scratch[i];
+    return true;
 }
 
 /* A byte with the bit width, then indices in runs. */
@@ -222,10 +305,15 @@ static bool indices(struct job *j)
     for (size_t i = 0; i < j->n; i++) {
         if (j->scratch[i] >= j->dictionary->n)
             return false;
-        if (j->type == ISO_PQ_BYTE_ARRAY)
-            j->v->strings[i] = j->dictionary->strings[j->scratch[i]];
+        size_t from = j->scratch[i];
+        if (j->v->strings)
+            j->v->strings[i] = j->dictionary->strings[from];
+        else if (j->v->tokens)
+            j->v->tokens[i] = j->dictionary->tokens[from];
+        else if (j->v->integers)
+            j->v->integers[i] = j->dictionary->integers[from];
         else
-            j->v->tokens[i] = j->dictionary->tokens[j->scratch[i]];
+            j->v->numbers[i] = j->dictionary->numbers[from];
     }
     return true;
 }
@@ -233,8 +321,9 @@ static bool indices(struct job *j)
 static bool delta_integers(struct job *j)
 {
     size_t used;
-    return j->type != ISO_PQ_BYTE_ARRAY &&
-           decode_delta(j->v->tokens, j->n, j->type == ISO_PQ_INT32, j->bytes, j->len, &used) &&
+    struct delta d = {
+        .narrow = j->column->type == ISO_PQ_INT32, .small = j->v->tokens, .wide = j->v->integers};
+    return (d.small || d.wide) && decode_delta_into(d, j->n, j->bytes, j->len, &used) &&
            used == j->len;
 }
 
@@ -242,8 +331,7 @@ static bool delta_integers(struct job *j)
 static bool delta_lengths(struct job *j)
 {
     size_t used;
-    if (j->type != ISO_PQ_BYTE_ARRAY ||
-        !decode_delta(j->scratch, j->n, true, j->bytes, j->len, &used))
+    if (!j->v->strings || !decode_lengths(j->scratch, j->n, j->bytes, j->len, &used))
         return false;
     const char *at = (const char *)j->bytes + used;
     size_t left = j->len - used;
@@ -262,9 +350,8 @@ static bool delta_strings(struct job *j)
 {
     size_t used, used_too;
     uint32_t *shared = j->scratch, *rest = j->scratch + j->n;
-    if (j->type != ISO_PQ_BYTE_ARRAY ||
-        !decode_delta(shared, j->n, true, j->bytes, j->len, &used) ||
-        !decode_delta(rest, j->n, true, j->bytes + used, j->len - used, &used_too))
+    if (!j->v->strings || !decode_lengths(shared, j->n, j->bytes, j->len, &used) ||
+        !decode_lengths(rest, j->n, j->bytes + used, j->len - used, &used_too))
         return false;
     const unsigned char *from = j->bytes + used + used_too;
     size_t left = j->len - used - used_too, total = 0, before = 0;
@@ -300,30 +387,43 @@ static const struct {
     {ISO_PQ_PLAIN, "plain", plain},
     {ISO_PQ_PLAIN_DICTIONARY, "dictionary", indices},
     {ISO_PQ_RLE_DICTIONARY, "dictionary", indices},
+    {ISO_PQ_RLE, "run-length", run_booleans},
     {ISO_PQ_DELTA_BINARY_PACKED, "delta", delta_integers},
     {ISO_PQ_DELTA_LENGTH_BYTE_ARRAY, "delta length", delta_lengths},
     {ISO_PQ_DELTA_BYTE_ARRAY, "delta string", delta_strings},
 };
 
-enum iso_status iso_pq_decode(struct iso_pq_values *v, size_t n, int encoding, int type,
-                              const unsigned char *bytes, size_t len,
-                              const struct iso_pq_values *dictionary, uint32_t *scratch,
+/* Room for n values in the one array that the column's type and use ask for. */
+static void make_room(struct iso_pq_values *v, size_t n, const struct iso_pq_column *c)
+{
+    if (c->type == ISO_PQ_BYTE_ARRAY)
+        v->strings = iso_pq_room(v->strings, &v->room, n, sizeof *v->strings);
+    else if (c->use == ISO_PQ_DOCUMENTS)
+        v->tokens = iso_pq_room(v->tokens, &v->room, n, sizeof *v->tokens);
+    else if (c->type == ISO_PQ_INT32 || c->type == ISO_PQ_INT64)
+        v->integers = iso_pq_room(v->integers, &v->room, n, sizeof *v->integers);
+    else
+        v->numbers = iso_pq_room(v->numbers, &v->room, n, sizeof *v->numbers);
+}
+
+enum iso_status iso_pq_decode(struct iso_pq_values *v, size_t n, int encoding,
+                              const struct iso_pq_column *column, const unsigned char *bytes,
+                              size_t len, const struct iso_pq_values *dictionary, uint32_t *scratch,
                               struct iso_err *err)
 {
     v->n = n;
     if (n == 0)
         return ISO_OK; /* a page of nulls; writers differ on what they leave there */
-    if (type == ISO_PQ_BYTE_ARRAY)
-        v->strings = iso_pq_room(v->strings, &v->room, n, sizeof *v->strings);
-    else
-        v->tokens = iso_pq_room(v->tokens, &v->room, n, sizeof *v->tokens);
-    struct job job = {v, n, type, bytes, len, dictionary, scratch};
+    make_room(v, n, column);
+    struct job job = {v, n, column, bytes, len, dictionary, scratch};
     for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
         if (decoders[i].encoding == encoding)
             return decoders[i].decode(&job)
                        ? ISO_OK
                        : iso_fail(err, ISO_BAD_INPUT,
-                                  "damaged %s values, or integers that are no token ids",
+                                  column->use == ISO_PQ_DOCUMENTS
+                                      ? "damaged %s values, or integers that are no token ids"
+                                      : "damaged %s values",
                                   decoders[i].name);
     return iso_fail(err, ISO_BAD_INPUT,
                     "encoding %d is not supported; write the column plain or with a dictionary",
@@ -334,6 +434,8 @@ void iso_pq_values_release(struct iso_pq_values *v)
 {
     free(v->strings);
     free(v->tokens);
+    free(v->integers);
+    free(v->numbers);
     free(v->joined);
     *v = (struct iso_pq_values){0};
 }

@@ -85,6 +85,16 @@ static bool has_name(const struct element *e, const char *name)
     return e->name_len == strlen(name) && memcmp(e->name, name, e->name_len) == 0;
 }
 
+/* A column of a table: a leaf below the root, of a type that parquet_decode.c knows. */
+static bool is_cell(const struct element *e)
+{
+    static const bool known[] = {
+        [ISO_PQ_BOOLEAN] = true, [ISO_PQ_INT32] = true,  [ISO_PQ_INT64] = true,
+        [ISO_PQ_FLOAT] = true,   [ISO_PQ_DOUBLE] = true, [ISO_PQ_BYTE_ARRAY] = true};
+    return e->n_children == 0 && e->repetition != REPEATED && e->type >= 0 &&
+           e->type < (int)(sizeof known / sizeof *known) && known[e->type];
+}
+
 /* Goes down from element i, a child of the root, to its only leaf. */
 static enum iso_status describe(struct iso_pq_column *c, const struct schema *s, size_t i,
                                 struct iso_err *err)
@@ -106,6 +116,12 @@ static enum iso_status describe(struct iso_pq_column *c, const struct schema *s,
                             "can be read",
                             c->name);
     }
+    if (c->use == ISO_PQ_CELLS)
+        return is_cell(&s->elements[i])
+                   ? ISO_OK
+                   : iso_fail(err, ISO_BAD_INPUT,
+                              "the column \"%s\" does not hold one number or text per row",
+                              c->name);
     bool text = c->type == ISO_PQ_BYTE_ARRAY && c->max_rep == 0;
     bool list = (c->type == ISO_PQ_INT32 || c->type == ISO_PQ_INT64) && c->max_rep == 1;
     /* Groups deeper than this are nobody's text column; the bound keeps levels in a few bits. */
@@ -133,14 +149,14 @@ static enum iso_status fail_column(const struct schema *s, const char *field, st
 }
 
 static enum iso_status find_column(struct iso_pq_column *c, const struct schema *s,
-                                   const char *field, struct iso_err *err)
+                                   const char *field, enum iso_pq_use use, struct iso_err *err)
 {
     const char *const names[] = {field ? field : "text", field ? field : "tokens"};
     for (size_t k = 0; k < 2; k++) {
         size_t leaves = 0;
         for (size_t i = 1; i && i < s->n;) {
             if (has_name(&s->elements[i], names[k]) && s->elements[i].name_len < sizeof c->name) {
-                *c = (struct iso_pq_column){.leaf = leaves};
+                *c = (struct iso_pq_column){.leaf = leaves, .use = use};
                 memcpy(c->name, names[k], s->elements[i].name_len);
                 return describe(c, s, i, err);
             }
@@ -344,26 +360,55 @@ static enum iso_status locate(struct iso_thrift *t, const unsigned char *file, s
     return ISO_OK;
 }
 
-enum iso_status iso_pq_meta_read(struct iso_pq_meta *m, const unsigned char *file, size_t len,
-                                 const char *field, struct iso_err *err)
+/* The footer of a file; *data_end is where its data ends.  The caller frees schema.elements. */
+static enum iso_status open_footer(struct footer *footer, size_t *data_end,
+                                   const unsigned char *file, size_t len, struct iso_err *err)
 {
-    *m = (struct iso_pq_meta){0};
     struct iso_thrift t = {0};
+    *footer = (struct footer){.groups.bad = true}; /* until they are found */
     enum iso_status st = locate(&t, file, len, err);
     if (st != ISO_OK)
         return st;
-    size_t data_end = (size_t)(t.at - file);
-    struct footer footer = {0};
-    footer.groups.bad = true; /* until they are found */
-    read_footer(&footer, &t);
+    *data_end = (size_t)(t.at - file);
+    read_footer(footer, &t);
     if (t.bad || t.at != t.end)
-        st = fail_damaged(err, "not Thrift data");
-    else if (footer.encrypted)
-        st = iso_fail(err, ISO_BAD_INPUT, "an encrypted Parquet file, which is not supported");
+        return fail_damaged(err, "not Thrift data");
+    if (footer->encrypted)
+        return iso_fail(err, ISO_BAD_INPUT, "an encrypted Parquet file, which is not supported");
+    return ISO_OK;
+}
+
+enum iso_status iso_pq_meta_read(struct iso_pq_meta *m, const unsigned char *file, size_t len,
+                                 const char *field, enum iso_pq_use use, struct iso_err *err)
+{
+    *m = (struct iso_pq_meta){0};
+    struct footer footer;
+    size_t data_end = 0;
+    enum iso_status st = open_footer(&footer, &data_end, file, len, err);
     if (st == ISO_OK)
-        st = find_column(&m->column, &footer.schema, field, err);
+        st = find_column(&m->column, &footer.schema, field, use, err);
     if (st == ISO_OK)
         st = read_row_groups(m, &footer, data_end, err);
+    free(footer.schema.elements);
+    return st;
+}
+
+enum iso_status iso_pq_list_cells(const char ***names, size_t *n, int64_t *n_rows,
+                                  struct iso_arena *arena, const unsigned char *file, size_t len,
+                                  struct iso_err *err)
+{
+    struct footer footer;
+    size_t data_end = 0, leaves = 0;
+    enum iso_status st = open_footer(&footer, &data_end, file, len, err);
+    const struct schema *s = &footer.schema;
+    *names = iso_arena_alloc(arena, s->n + 1, sizeof **names);
+    *n = 0;
+    *n_rows = footer.n_rows;
+    for (size_t i = 1; st == ISO_OK && i && i < s->n; i = behind(s, i, &leaves)) {
+        const struct element *e = &s->elements[i];
+        if (is_cell(e))
+            (*names)[(*n)++] = iso_arena_strndup(arena, e->name, e->name_len);
+    }
     free(footer.schema.elements);
     return st;
 }

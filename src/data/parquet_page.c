@@ -229,7 +229,7 @@ static enum iso_status load(struct iso_pq_page *p, const struct iso_pq_page_head
     if (st != ISO_OK)
         return st;
     p->scratch = iso_pq_room(p->scratch, &p->scratch_room, 2 * n, sizeof *p->scratch);
-    return iso_pq_decode(&p->values, n, encoding, column->type, values, (size_t)(end - values),
+    return iso_pq_decode(&p->values, n, encoding, column, values, (size_t)(end - values),
                          dictionary, p->scratch, err);
 }
 

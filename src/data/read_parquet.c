@@ -15,14 +15,8 @@
 struct parquet {
     struct iso_file_reader base;
     struct iso_map map;
-    struct iso_pq_meta meta;
-    struct iso_crc32 crc;
-    size_t chunk; /* the open one is meta.chunks[chunk - 1] */
-    size_t page_number;
-    const unsigned char *at, *end; /* pages of the chunk that are still to come */
-    bool damaged;                  /* a page of the chunk was skipped */
-    struct iso_pq_page dictionary, page;
-    bool has_dictionary;
+    struct iso_pq_walk walk;
+    bool damaged;         /* a page of the chunk was skipped */
     size_t level, value;  /* next of the page */
     int64_t row;          /* next of the file */
     uint32_t *row_tokens; /* of a list that may go on in the next page */
@@ -36,140 +30,63 @@ static bool matches(const unsigned char *head, size_t n)
     return n >= 4 && memcmp(head, "PAR1", 4) == 0;
 }
 
+static void close_parquet(struct iso_file_reader *f)
+{
+    struct parquet *p = (struct parquet *)f;
+    iso_pq_walk_close(&p->walk);
+    iso_map_close(&p->map);
+    free(p->row_tokens);
+    free(p);
+}
+
 static enum iso_status open_parquet(struct iso_file_reader **out,
                                     const struct iso_file_reader *base, struct iso_err *err)
 {
     struct parquet *p = ISO_NEW(struct parquet);
     p->base = *base;
     enum iso_status st = iso_map_open(&p->map, base->path, err);
-    if (st == ISO_OK) {
-        st = iso_pq_meta_read(&p->meta, p->map.bytes, p->map.len, base->opts->field, err);
-        if (st != ISO_OK)
-            iso_fail_in(err, st, "%s", base->path);
-    }
-    if (st != ISO_OK) {
-        iso_pq_meta_release(&p->meta);
-        iso_map_close(&p->map);
-        free(p);
-        return st;
-    }
-    iso_crc32_init(&p->crc);
-    *out = &p->base;
-    return ISO_OK;
-}
-
-static void close_parquet(struct iso_file_reader *f)
-{
-    struct parquet *p = (struct parquet *)f;
-    iso_pq_page_release(&p->page);
-    iso_pq_page_release(&p->dictionary);
-    iso_pq_meta_release(&p->meta);
-    iso_map_close(&p->map);
-    free(p->row_tokens);
-    free(p);
-}
-
-/* Puts the place before a message: the page that starts at `at`. */
-static enum iso_status fail_page(const struct parquet *p, enum iso_status st, size_t page,
-                                 const unsigned char *at, struct iso_err *err)
-{
-    return iso_fail_in(err, st, "%s: row group %zu, page %zu (byte %zu)", p->base.path,
-                       p->chunk - 1, page, (size_t)(at - (const unsigned char *)p->map.bytes));
-}
-
-/* Reads all page headers of the chunk: see invariant 3 of parquet.h. */
-static enum iso_status check_chunk(const struct parquet *p, const struct iso_pq_chunk *c,
-                                   struct iso_err *err)
-{
-    int64_t values = 0;
-    size_t page = 0;
-    for (const unsigned char *at = p->at; at < p->end; page++) {
-        const unsigned char *start = at;
-        struct iso_pq_page_header h;
-        enum iso_status st = iso_pq_page_header_read(&h, &at, p->end, err);
-        if (st == ISO_OK && h.type == ISO_PQ_DICTIONARY_PAGE && page > 0)
-            st = iso_fail(err, ISO_BAD_INPUT, "a dictionary behind the first page");
-        if (st != ISO_OK)
-            return fail_page(p, st, page, start, err);
-        if (h.type == ISO_PQ_DATA_PAGE || h.type == ISO_PQ_DATA_PAGE_V2)
-            values += h.n_values;
-    }
-    if (values != c->n_values)
-        return iso_fail(err, ISO_BAD_INPUT,
-                        "%s: row group %zu: its pages have %lld values, the metadata says %lld",
-                        p->base.path, p->chunk - 1, (long long)values, (long long)c->n_values);
-    return ISO_OK;
-}
-
-/* A dictionary, when there is one, is the first page. */
-static enum iso_status load_dictionary(struct parquet *p, const struct iso_pq_chunk *c,
-                                       struct iso_err *err)
-{
-    const unsigned char *start = p->at, *at = start;
-    struct iso_pq_page_header h;
-    p->has_dictionary = false;
-    if (p->at == p->end)
-        return ISO_OK;
-    enum iso_status st = iso_pq_page_header_read(&h, &at, p->end, err);
-    if (st == ISO_OK && h.type != ISO_PQ_DICTIONARY_PAGE)
-        return ISO_OK;
-    p->at = at;
-    p->page_number++;
     if (st == ISO_OK)
-        st = iso_pq_page_load(&p->dictionary, &h, &p->meta.column, c->codec, NULL, &p->crc, err);
-    if (st != ISO_OK)
-        return fail_page(p, st, 0, start, err);
-    p->has_dictionary = true;
-    return ISO_OK;
+        st = iso_pq_walk_open(&p->walk, p->map.bytes, p->map.len, base->path, base->opts->field,
+                              ISO_PQ_DOCUMENTS, err);
+    if (st == ISO_OK)
+        *out = &p->base;
+    else
+        close_parquet(&p->base);
+    return st;
+}
+
+static const struct iso_pq_chunk *chunk(const struct parquet *p)
+{
+    return &p->walk.meta.chunks[p->walk.chunk - 1];
 }
 
 static enum iso_status open_chunk(struct parquet *p, struct iso_err *err)
 {
-    const unsigned char *file = p->map.bytes;
-    const struct iso_pq_chunk *c = &p->meta.chunks[p->chunk++];
-    p->at = file + c->start;
-    p->end = file + c->end;
-    p->page_number = 0;
-    p->row = c->first_row;
-    p->damaged = p->row_open = p->resync = false;
-    enum iso_status st = check_chunk(p, c, err);
-    if (st == ISO_OK)
-        st = load_dictionary(p, c, err);
-    if (st != ISO_OK) {
-        p->at = p->end; /* the next call goes to the next row group */
-        p->damaged = true;
-    }
+    enum iso_status st = iso_pq_walk_chunk(&p->walk, err);
+    p->row = chunk(p)->first_row;
+    p->row_open = p->resync = false;
+    p->damaged = st != ISO_OK;
     return st;
 }
 
-/* Reads the page at p->at. */
 static enum iso_status load_page(struct parquet *p, struct iso_err *err)
 {
-    const struct iso_pq_chunk *c = &p->meta.chunks[p->chunk - 1];
-    const unsigned char *start = p->at;
-    struct iso_pq_page_header h;
-    p->level = p->value = p->page.n_levels = 0;
-    enum iso_status st = iso_pq_page_header_read(&h, &p->at, p->end, err);
-    size_t number = p->page_number++;
-    p->base.bytes_done = p->at - (const unsigned char *)p->map.bytes;
-    if (st == ISO_OK && h.type == ISO_PQ_INDEX_PAGE)
-        return ISO_OK;
-    if (st == ISO_OK)
-        st = iso_pq_page_load(&p->page, &h, &p->meta.column, c->codec,
-                              p->has_dictionary ? &p->dictionary.values : NULL, &p->crc, err);
+    p->level = p->value = 0;
+    enum iso_status st = iso_pq_walk_page(&p->walk, err);
+    p->base.bytes_done = p->walk.at - p->walk.file;
     if (st == ISO_OK)
         return ISO_OK;
     p->damaged = p->resync = true;
     p->row_open = false;
-    p->row += h.n_values; /* exact for text; for lists the next row group sets it right */
-    return fail_page(p, st, number, start, err);
+    p->row += p->walk.n_values; /* exact for text; for lists the next row group sets it right */
+    return st;
 }
 
 /* Goes to the next page, or the first of the next row group, or the end. */
 static enum iso_status advance(struct parquet *p, bool *end, struct iso_err *err)
 {
-    while (p->at == p->end) {
-        *end = p->chunk == p->meta.n_chunks;
+    while (p->walk.at == p->walk.end) {
+        *end = p->walk.chunk == p->walk.meta.n_chunks;
         if (*end)
             return ISO_OK;
         enum iso_status st = open_chunk(p, err);
@@ -182,15 +99,15 @@ static enum iso_status advance(struct parquet *p, bool *end, struct iso_err *err
 static enum iso_status next_string(struct parquet *p, struct iso_doc *doc, bool *end,
                                    struct iso_err *err)
 {
-    uint32_t max_def = (uint32_t)p->meta.column.max_def;
+    uint32_t max_def = (uint32_t)p->walk.meta.column.max_def;
     for (;;) {
-        while (p->level < p->page.n_levels) {
+        while (p->level < p->walk.page.n_levels) {
             int64_t row = p->row++;
-            bool present = max_def == 0 || p->page.def[p->level] == max_def;
+            bool present = max_def == 0 || p->walk.page.def[p->level] == max_def;
             p->level++;
             struct iso_pq_slice s = {0};
             if (present)
-                s = p->page.values.strings[p->value++];
+                s = p->walk.page.values.strings[p->value++];
             if (s.len) {
                 doc->text = s.bytes;
                 doc->len = s.len;
@@ -210,22 +127,22 @@ static enum iso_status fail_row(struct parquet *p, const char *what, struct iso_
     p->row_open = false;
     p->resync = p->damaged = true;
     return iso_fail(err, ISO_BAD_INPUT, "%s: row group %zu, page %zu, row %lld: %s", p->base.path,
-                    p->chunk - 1, p->page_number - 1, (long long)p->row, what);
+                    p->walk.chunk - 1, p->walk.page_number - 1, (long long)p->row, what);
 }
 
 /* How many of the coming levels are just one more token of the open row. */
 static size_t run_of_tokens(const struct parquet *p)
 {
-    uint32_t max_def = (uint32_t)p->meta.column.max_def;
+    uint32_t max_def = (uint32_t)p->walk.meta.column.max_def;
     size_t i = p->level;
-    while (i < p->page.n_levels && p->page.rep[i] && p->page.def[i] == max_def)
+    while (i < p->walk.page.n_levels && p->walk.page.rep[i] && p->walk.page.def[i] == max_def)
         i++;
     return i - p->level;
 }
 
 static enum iso_status append_tokens(struct parquet *p, size_t n, struct iso_err *err)
 {
-    const uint32_t *from = p->page.values.tokens + p->value;
+    const uint32_t *from = p->walk.page.values.tokens + p->value;
     p->level += n;
     p->value += n;
     if (p->resync)
@@ -244,9 +161,9 @@ static enum iso_status append_tokens(struct parquet *p, size_t n, struct iso_err
 /* Takes in the level that starts a row or stands for a null. */
 static enum iso_status take_level(struct parquet *p, struct iso_err *err)
 {
-    const struct iso_pq_column *c = &p->meta.column;
-    uint32_t def = p->page.def[p->level];
-    if (p->page.rep[p->level] == 0) {
+    const struct iso_pq_column *c = &p->walk.meta.column;
+    uint32_t def = p->walk.page.def[p->level];
+    if (p->walk.page.rep[p->level] == 0) {
         p->row_open = true;
         p->resync = false;
         p->n_tokens = 0;
@@ -262,8 +179,8 @@ static enum iso_status take_level(struct parquet *p, struct iso_err *err)
 static enum iso_status take_tokens(struct parquet *p, bool *whole, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
-    while (st == ISO_OK && p->level < p->page.n_levels) {
-        bool starts = p->page.rep[p->level] == 0;
+    while (st == ISO_OK && p->level < p->walk.page.n_levels) {
+        bool starts = p->walk.page.rep[p->level] == 0;
         *whole = starts && p->row_open;
         if (*whole)
             break;
@@ -279,17 +196,17 @@ static enum iso_status take_tokens(struct parquet *p, bool *whole, struct iso_er
 /* At the end of a row group: its last row is whole, and all rows must be there. */
 static enum iso_status finish_chunk(struct parquet *p, bool *whole, struct iso_err *err)
 {
-    if (p->chunk == 0 || p->at != p->end)
+    if (p->walk.chunk == 0 || p->walk.at != p->walk.end)
         return ISO_OK;
     *whole = p->row_open;
-    const struct iso_pq_chunk *c = &p->meta.chunks[p->chunk - 1];
+    const struct iso_pq_chunk *c = chunk(p);
     int64_t rows = p->row + p->row_open - c->first_row;
     if (p->damaged || rows == c->n_rows)
         return ISO_OK;
     *whole = p->row_open = false;
     p->damaged = true;
     return iso_fail(err, ISO_BAD_INPUT, "%s: row group %zu has %lld rows, the metadata says %lld",
-                    p->base.path, p->chunk - 1, (long long)rows, (long long)c->n_rows);
+                    p->base.path, p->walk.chunk - 1, (long long)rows, (long long)c->n_rows);
 }
 
 static enum iso_status next_list(struct parquet *p, struct iso_doc *doc, bool *end,
@@ -324,8 +241,8 @@ static enum iso_status next_parquet(struct iso_file_reader *f, struct iso_doc *d
                                     struct iso_err *err)
 {
     struct parquet *p = (struct parquet *)f;
-    return p->meta.column.type == ISO_PQ_BYTE_ARRAY ? next_string(p, doc, end, err)
-                                                    : next_list(p, doc, end, err);
+    return p->walk.meta.column.type == ISO_PQ_BYTE_ARRAY ? next_string(p, doc, end, err)
+                                                         : next_list(p, doc, end, err);
 }
 
 const struct iso_format iso_format_parquet = {

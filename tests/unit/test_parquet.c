@@ -325,8 +325,8 @@ static void test_overflowing_rows(void **state)
     PUT(&file, "PAR1");
     struct iso_pq_meta m;
     struct iso_err err = {""};
-    enum iso_status st =
-        iso_pq_meta_read(&m, (const unsigned char *)file.text, file.len, NULL, &err);
+    enum iso_status st = iso_pq_meta_read(&m, (const unsigned char *)file.text, file.len, NULL,
+                                          ISO_PQ_DOCUMENTS, &err);
     assert_int_equal(st, ISO_BAD_INPUT);
     assert_non_null(strstr(err.msg, "rows of the row groups do not add up"));
     iso_pq_meta_release(&m);
