@@ -14,7 +14,7 @@ enum iso_status {
     ISO_IO,        /* the system refused: missing file, full disk, no permission */
     ISO_USAGE,     /* the command line is wrong */
     ISO_MISSING,   /* this build, or this machine, lacks what was asked for */
-    ISO_DIVERGED,  /* the run's loss is not finite any more */
+    ISO_DIVERGED,  /* the run blew up */
     ISO_STOPPED,   /* stopped early on request; starting again resumes */
 };
 

@@ -269,6 +269,8 @@ enum iso_status iso_record_write_result(const struct iso_record *rec, const char
     struct iso_json_out w = {&text, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
     iso_json_put_string(&w, "status", iso_run_state_name[rec->state]);
+    if (rec->state == ISO_STATE_DIVERGED)
+        iso_json_put_string(&w, "message", rec->message);
     iso_record_put_json(&w, rec, ISO_COLUMN_PLAN | ISO_COLUMN_RESULT);
     iso_json_end(&w, '}');
     iso_str_putc(&text, '\n');

@@ -37,7 +37,7 @@ struct iso_record {
     /* Kept by the scheduler. */
     double attempts;
     char source[200];  /* where a reused run came from; "" for a run of this study */
-    char message[200]; /* why it failed */
+    char message[200]; /* why it failed or diverged */
     double bytes;      /* memory that the run needs; no column */
 };
 

@@ -39,7 +39,7 @@ static enum iso_result take_result(struct iso_record *rec, const struct iso_json
     iso_record_read_json(rec, v, ISO_COLUMN_RESULT);
     rec->loss = loss;
     rec->state = done ? ISO_STATE_DONE : ISO_STATE_DIVERGED;
-    rec->message[0] = '\0';
+    snprintf(rec->message, sizeof rec->message, "%s", iso_json_string(v, "message", ""));
     return ISO_RESULT_GOOD;
 }
 

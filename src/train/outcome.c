@@ -19,6 +19,7 @@ enum iso_status iso_outcome_write(const struct iso_outcome *o, const char *path,
     iso_record_from_plan(&rec, o->run);
     rec.s = NAN; /* a trainer knows the width, not the grid's unit of it */
     rec.state = o->state;
+    snprintf(rec.message, sizeof rec.message, "%s", o->message);
     rec.steps = (double)o->step;
     rec.tokens = (double)(o->step * o->run->batch_tokens);
     rec.loss = o->loss;

@@ -9,6 +9,7 @@ struct iso_outcome {
     const struct iso_plan_run *run;
     const struct iso_dataset *data;
     enum iso_run_state state; /* done or diverged */
+    const char *message;      /* why it diverged, or "" */
     double loss;              /* validation, nats per token; NaN when diverged */
     int64_t step;             /* steps done */
     double flops;             /* executed */

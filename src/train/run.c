@@ -15,10 +15,16 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { N_META = 5 };
+
+/* When a run with finite losses counts as diverged, in nats: its validation loss against that of
+ * guessing, its last losses against its lowest. */
+#define GUESS_MARGIN 0.1
+#define RISE_MARGIN  0.5
 
 /* Everything of one run; released together. */
 struct job {
@@ -34,11 +40,12 @@ struct job {
     struct iso_meta meta[N_META];
     char step_text[32], hash_text[17];
     uint64_t config_hash;
-    bool closing;   /* the steps are done: only the last validation is left */
-    int64_t first;  /* step of this start */
-    double before;  /* seconds of earlier starts */
-    double started; /* of this start */
-    double peak;    /* FLOP/s of the machine's matrix products */
+    char reason[160]; /* why the run counts as diverged; empty: it does not */
+    bool closing;     /* the steps are done: only the last validation is left */
+    int64_t first;    /* step of this start */
+    double before;    /* seconds of earlier starts */
+    double started;   /* of this start */
+    double peak;      /* FLOP/s of the machine's matrix products */
     int lock;
     struct iso_err *err;
 };
@@ -81,8 +88,7 @@ static enum iso_status train_row(void *ctx, int32_t *out, int64_t index, struct 
 static enum iso_status val_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
 {
     const struct job *j = ctx;
-    if (j->closing &&
-        stop_wanted) /* this validation may take long, and the steps are safe to save */
+    if (j->closing && stop_wanted) /* the last validation may take long, and the steps are done */
         return iso_fail(err, ISO_STOPPED, "stopped");
     return iso_dataset_row(&j->data, out, ISO_SPLIT_VAL, index, err);
 }
@@ -92,8 +98,7 @@ static enum iso_status open_data(struct job *j)
     const char *dir = j->s->grid.data;
     if (!dir)
         return iso_fail(j->err, ISO_BAD_INPUT,
-                        "%s: data is missing: give --data DIR, a directory that isodepth pack made",
-                        j->o->path);
+                        "%s: data is missing: a directory that isodepth pack made", j->o->path);
     enum iso_status st = iso_dataset_open(&j->data, dir, j->err);
     if (st == ISO_OK)
         st = iso_dataset_verify(&j->data, j->err);
@@ -129,7 +134,7 @@ static enum iso_status settle_config(struct job *j)
     if (st == ISO_OK && old.len > 0 && (old.len < first || memcmp(old.text, text.text, first) != 0))
         st = iso_fail(j->err, ISO_BAD_INPUT,
                       "%s: this directory holds a run with other settings or other data; choose "
-                      "another --out, or the settings of %s",
+                      "another directory, or the settings of %s",
                       j->o->out, path);
     if (st == ISO_OK && !iso_str_eq(iso_str_text(&old), text.text))
         st = iso_file_write(path, text.text, text.len, j->err);
@@ -138,7 +143,7 @@ static enum iso_status settle_config(struct job *j)
     return st;
 }
 
-/* A finished run: says so and gives its status; *done tells whether there is one. */
+/* A finished run: says so and returns its status; *done: there is one. */
 static enum iso_status finished(struct job *j, bool *done)
 {
     const char *path = in_dir(j, "result.json");
@@ -152,13 +157,12 @@ static enum iso_status finished(struct job *j, bool *done)
         st = iso_json_parse(&v, &j->arena, text.text, text.len, path, j->err);
     iso_str_release(&text);
     if (st != ISO_OK)
-        return iso_fail_in(j->err, st, "%s is damaged; remove it to go on from the last state",
+        return iso_fail_in(j->err, st, "%s is damaged; remove it to resume from the last state",
                            path);
     if (iso_str_eq(iso_json_string(v, "status", ""), "diverged"))
         return iso_fail(j->err, ISO_DIVERGED,
-                        "%s: this run diverged before; remove the directory "
-                        "to try again",
-                        j->o->out);
+                        "%s: this run diverged before: %s; remove the directory to try again",
+                        j->o->out, iso_json_string(v, "message", "its loss was not finite"));
     iso_log_info("%s: already done, validation loss %.4f", j->o->out,
                  iso_json_number(v, "loss", NAN));
     return ISO_OK;
@@ -286,7 +290,7 @@ static enum iso_status save(struct job *j)
                         : st;
 }
 
-/* After a signal: saves, if there is anything new, and says how to go on. */
+/* After a signal: saves, if there is anything new, and says how to resume. */
 static enum iso_status stop(struct job *j)
 {
     const struct iso_trainer *t = j->trainer;
@@ -295,17 +299,19 @@ static enum iso_status stop(struct job *j)
         return st;
     return iso_fail(j->err, ISO_STOPPED,
                     "stopped after step %" PRId64 " of %" PRId64
-                    "; the same command goes on from here",
+                    "; the same command resumes from here",
                     t->step, t->spec.steps);
 }
 
-static enum iso_status write_result(struct job *j, enum iso_run_state state, double loss)
+static enum iso_status write_result(struct job *j, double loss)
 {
     const struct iso_trainer *t = j->trainer;
+    bool diverged = *j->reason != '\0';
     struct iso_outcome o = {.run = &j->run,
                             .data = &j->data,
-                            .state = state,
-                            .loss = loss,
+                            .state = diverged ? ISO_STATE_DIVERGED : ISO_STATE_DONE,
+                            .message = j->reason,
+                            .loss = diverged ? NAN : loss,
                             .step = t->step,
                             .flops = 2 * (double)t->macs,
                             .seconds = seconds_so_far(j),
@@ -315,17 +321,64 @@ static enum iso_status write_result(struct job *j, enum iso_run_state state, dou
     return iso_outcome_write(&o, in_dir(j, "result.json"), j->err);
 }
 
-static enum iso_status diverged(struct job *j, double loss)
+/* The end of a run, good or bad: the model, then the result, which makes the states on the way
+ * superfluous. */
+static enum iso_status close_run(struct job *j, double loss)
 {
-    enum iso_status st = write_result(j, ISO_STATE_DIVERGED, NAN);
-    if (st != ISO_OK)
-        return st;
-    return iso_fail(j->err, ISO_DIVERGED,
-                    "run %s diverged: the loss at step %" PRId64 " is %g; recorded in %s",
-                    j->run.id, j->trainer->step + 1, loss, in_dir(j, "result.json"));
+    struct iso_state_notes notes;
+    enum iso_status st = take_notes(j, &notes);
+    if (st == ISO_OK)
+        st = iso_state_finish(j->trainer, j->o->out, &notes, j->meta, N_META, j->err);
+    if (st == ISO_OK)
+        st = write_result(j, loss);
+    if (st == ISO_OK)
+        iso_state_remove_all(j->o->out);
+    return st;
 }
 
-/* What the loop mechanism has to tell about its parameters. */
+static void diverged(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void diverged(struct job *j, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(j->reason, sizeof j->reason, fmt, ap);
+    va_end(ap);
+}
+
+/* After a step: goes on with finite numbers and a gradient only. */
+static void judge_step(struct job *j, double loss, double grad_norm)
+{
+    if (!isfinite(loss))
+        diverged(j, "the loss at step %" PRId64 " is %g", j->trainer->step + 1, loss);
+    else if (grad_norm == 0)
+        diverged(j, "the gradient at step %" PRId64 " is 0", j->trainer->step);
+}
+
+/* At the end: a model that is worse than guessing, or than it was before, is no result. */
+static void judge_run(struct job *j, double loss)
+{
+    double guess = log((double)j->run.arch.vocab), rise = iso_watch_rise(&j->trainer->watch);
+    if (!isfinite(loss))
+        diverged(j, "the validation loss is %g", loss);
+    else if (loss > guess + GUESS_MARGIN)
+        diverged(j, "the validation loss %.4f is above that of guessing, %.4f", loss, guess);
+    else if (rise > RISE_MARGIN)
+        diverged(j,
+                 "the mean loss of the last %" PRId64
+                 " steps, %.4f, is %.4f above the lowest such mean",
+                 j->trainer->watch.window, (double)j->trainer->watch.mean, rise);
+}
+
+static enum iso_status close_diverged(struct job *j)
+{
+    enum iso_status st = close_run(j, NAN);
+    if (st != ISO_OK)
+        return st;
+    return iso_fail(j->err, ISO_DIVERGED, "run %s diverged: %s; recorded in %s", j->run.id,
+                    j->reason, in_dir(j, "result.json"));
+}
+
+/* What the loop mechanism reports of its parameters. */
 static void read_gauges(struct iso_metrics_line *l, const struct iso_model *m)
 {
     const struct iso_loop_ops *loop = m->arch.loop;
@@ -349,15 +402,17 @@ static void show(struct job *j, struct iso_progress *p, const struct iso_metrics
     iso_progress_update(p, (double)l->step, note);
 }
 
-/* One step with its line of metrics; *loss tells whether to go on. */
-static enum iso_status step(struct job *j, struct iso_progress *p, double *loss)
+/* One step with its line of metrics. */
+static enum iso_status step(struct job *j, struct iso_progress *p)
 {
     struct iso_trainer *t = j->trainer;
     uint64_t macs = t->macs;
     double start = iso_time_now(), factor = iso_schedule(t->step, t->spec.steps);
     struct iso_metrics_line l = {.val_loss = NAN};
-    enum iso_status st = iso_trainer_step(t, loss, &l.grad_norm, &j->train, j->err);
-    if (st != ISO_OK || !isfinite(*loss))
+    enum iso_status st = iso_trainer_step(t, &l.loss, &l.grad_norm, &j->train, j->err);
+    if (st == ISO_OK)
+        judge_step(j, l.loss, l.grad_norm);
+    if (st != ISO_OK || !isfinite(l.loss))
         return st;
     double seconds = iso_time_now() - start;
     if (j->s->validate_every > 0 && t->step % j->s->validate_every == 0 &&
@@ -368,7 +423,6 @@ static enum iso_status step(struct job *j, struct iso_progress *p, double *loss)
     l.step = t->step;
     l.tokens = t->step * j->run.batch_tokens;
     l.flops = 2 * (double)t->macs;
-    l.loss = *loss;
     for (int g = 0; g < ISO_N_GROUP; g++)
         l.rate.of[g] = t->spec.peak.of[g] * factor;
     read_gauges(&l, t->model);
@@ -385,13 +439,13 @@ static enum iso_status loop(struct job *j)
 {
     struct iso_trainer *t = j->trainer;
     struct iso_progress p;
-    double saved = iso_time_now(), loss = 0;
+    double saved = iso_time_now();
     enum iso_status st = ISO_OK;
     iso_progress_begin(&p, "training", (double)t->spec.steps);
     p.started -= j->before;
     while (st == ISO_OK && t->step < t->spec.steps && !stop_wanted) {
-        st = step(j, &p, &loss);
-        if (st != ISO_OK || !isfinite(loss))
+        st = step(j, &p);
+        if (st != ISO_OK || *j->reason)
             break;
         double minutes = (iso_time_now() - saved) / 60;
         if ((j->s->save_every > 0 && t->step % j->s->save_every == 0) ||
@@ -401,31 +455,26 @@ static enum iso_status loop(struct job *j)
         }
     }
     iso_progress_end(&p);
-    if (st == ISO_OK && !isfinite(loss))
-        return diverged(j, loss);
+    if (st == ISO_OK && *j->reason)
+        return close_diverged(j);
     return st == ISO_OK && stop_wanted ? stop(j) : st;
 }
 
 static enum iso_status finish(struct job *j)
 {
-    struct iso_trainer *t = j->trainer;
     double loss;
     j->closing = true;
-    enum iso_status st = iso_trainer_validate(t, &loss, &j->val, j->val.rows, j->err);
+    enum iso_status st = iso_trainer_validate(j->trainer, &loss, &j->val, j->val.rows, j->err);
     if (st == ISO_STOPPED)
         return stop(j);
-    if (st == ISO_OK && !isfinite(loss))
-        return diverged(j, loss);
-    struct iso_state_notes notes;
     if (st == ISO_OK)
-        st = take_notes(j, &notes);
+        judge_run(j, loss);
+    if (st == ISO_OK && *j->reason)
+        return close_diverged(j);
     if (st == ISO_OK)
-        st = iso_state_finish(t, j->o->out, &notes, j->meta, N_META, j->err);
-    if (st == ISO_OK)
-        st = write_result(j, ISO_STATE_DONE, loss);
+        st = close_run(j, loss);
     if (st != ISO_OK)
         return st;
-    iso_state_remove_all(j->o->out);
     char time[32];
     iso_log_info("done in %s: validation loss %.4f nats, %.4f bits per byte",
                  iso_format_duration(time, seconds_so_far(j)), loss,

@@ -2,7 +2,7 @@
  *
  *   config.yaml            the resolved settings; a run with others is refused
  *   metrics.jsonl          one line per step
- *   checkpoint-N/, latest  the saved state, while the run is under way
+ *   checkpoint-N/, latest  the saved states, while the run is under way
  *   model.safetensors, optimiser.safetensors     at the end
  *   result.json            last of all: a run counts as done when it is there */
 #ifndef ISO_TRAIN_RUN_H
@@ -18,9 +18,9 @@ struct iso_train_options {
     bool tensorboard;
 };
 
-/* Trains, or goes on training, to the end: ISO_OK when result.json is there (also when it was
- * before), ISO_DIVERGED when the loss is not finite, ISO_STOPPED after SIGINT or SIGTERM with
- * the state saved. */
+/* Trains, or resumes training, to the end: ISO_OK when result.json is there (also when it was
+ * before), ISO_DIVERGED when the run blew up (result.json says how), ISO_STOPPED after SIGINT or
+ * SIGTERM with the state saved. */
 enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_train_options *o,
                               struct iso_err *err);
 

@@ -18,7 +18,8 @@ enum { KEPT = 2 }; /* states: should the newest be damaged, the one before it co
 
 static const char model_file[] = "model.safetensors", optim_file[] = "optimiser.safetensors";
 
-/* A list of the optimiser's states, for writing and for reading. */
+/* A list of the numbers beside the weights, for writing and for reading: the optimiser's states and
+ * the losses that are watched. */
 struct slot {
     char name[80];
     size_t dims[3];
@@ -26,10 +27,20 @@ struct slot {
     float *data;
 };
 
-static struct slot *optim_slots(const struct iso_optim *o, size_t *n)
+enum { WATCH_SLOTS = 3 };
+
+static void watch_slots(struct slot slots[WATCH_SLOTS], struct iso_watch *w)
 {
+    slots[0] = (struct slot){"watch.loss", {(size_t)w->window}, 1, w->loss};
+    slots[1] = (struct slot){"watch.mean", {1}, 1, &w->mean};
+    slots[2] = (struct slot){"watch.lowest", {1}, 1, &w->lowest};
+}
+
+static struct slot *list_slots(struct iso_trainer *trainer, size_t *n)
+{
+    const struct iso_optim *o = trainer->optim;
     const struct iso_params *p = &o->m->params;
-    struct slot *slots = ISO_NEW_N(struct slot, ISO_OPTIM_STATES * p->n);
+    struct slot *slots = ISO_NEW_N(struct slot, ISO_OPTIM_STATES * p->n + WATCH_SLOTS);
     *n = 0;
     for (size_t i = 0; i < p->n; i++) {
         const struct iso_param *t = &p->at[i];
@@ -44,14 +55,16 @@ static struct slot *optim_slots(const struct iso_optim *o, size_t *n)
             s->n_dims = t->n_dims;
         }
     }
+    watch_slots(slots + *n, &trainer->watch);
+    *n += WATCH_SLOTS;
     return slots;
 }
 
-static enum iso_status save_optim(const struct iso_trainer *t, const char *path,
+static enum iso_status save_optim(struct iso_trainer *t, const char *path,
                                   const struct iso_state_notes *notes, struct iso_err *err)
 {
     size_t n;
-    struct slot *slots = optim_slots(t->optim, &n);
+    struct slot *slots = list_slots(t, &n);
     struct iso_tensor_out *out = ISO_NEW_N(struct iso_tensor_out, n);
     for (size_t i = 0; i < n; i++) {
         out[i] = (struct iso_tensor_out){
@@ -77,7 +90,7 @@ static enum iso_status save_optim(const struct iso_trainer *t, const char *path,
     return st;
 }
 
-enum iso_status iso_state_finish(const struct iso_trainer *t, const char *dir,
+enum iso_status iso_state_finish(struct iso_trainer *t, const char *dir,
                                  const struct iso_state_notes *notes, const struct iso_meta *meta,
                                  size_t n_meta, struct iso_err *err)
 {
@@ -140,7 +153,7 @@ static void remove_others(const char *dir, int64_t step)
     free(steps);
 }
 
-enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir,
+enum iso_status iso_state_save(struct iso_trainer *t, const char *dir,
                                const struct iso_state_notes *notes, const struct iso_meta *meta,
                                size_t n_meta, struct iso_err *err)
 {
@@ -278,7 +291,7 @@ static enum iso_status read_optim(struct iso_trainer *t, const struct iso_state 
                                   struct iso_err *err)
 {
     size_t n;
-    struct slot *slots = optim_slots(t->optim, &n);
+    struct slot *slots = list_slots(t, &n);
     enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
         const struct iso_tensor *x = iso_safetensors_find(&s->optim, slots[i].name);

@@ -39,7 +39,7 @@ struct iso_state {
 
 /* Saves, and removes all states but this one and the one before it.  `meta` goes into the model's
  * metadata. */
-enum iso_status iso_state_save(const struct iso_trainer *t, const char *dir,
+enum iso_status iso_state_save(struct iso_trainer *t, const char *dir,
                                const struct iso_state_notes *notes, const struct iso_meta *meta,
                                size_t n_meta, struct iso_err *err);
 /* Opens the newest sound state, if there is one; warns about those that are damaged.  Close it. */
@@ -49,7 +49,7 @@ void iso_state_close(struct iso_state *s);
 enum iso_status iso_state_load(struct iso_trainer *t, const struct iso_state *s,
                                struct iso_err *err);
 /* At the end of a run: DIR/model.safetensors and DIR/optimiser.safetensors. */
-enum iso_status iso_state_finish(const struct iso_trainer *t, const char *dir,
+enum iso_status iso_state_finish(struct iso_trainer *t, const char *dir,
                                  const struct iso_state_notes *notes, const struct iso_meta *meta,
                                  size_t n_meta, struct iso_err *err);
 /* Removes the states on the way, after the run's result is written. */

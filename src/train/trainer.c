@@ -41,6 +41,7 @@ struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
     iso_params_start(&t->model->params, t->model->w, &spec->arch, seed);
     t->optim = iso_optim_new(t->model, &spec->peak, spec->workers);
     t->team = iso_team_new(spec->workers);
+    iso_watch_init(&t->watch, spec->steps);
     t->pass = ISO_NEW_N(struct iso_pass *, workers);
     t->grad = ISO_NEW_N(float *, workers);
     t->rows = ISO_NEW_N(int32_t *, workers);
@@ -68,6 +69,7 @@ void iso_trainer_free(struct iso_trainer *t)
     free(t->grad);
     free(t->rows);
     free(t->each);
+    iso_watch_release(&t->watch);
     iso_optim_free(t->optim);
     iso_model_free(t->model);
     free(t);
@@ -171,6 +173,7 @@ enum iso_status iso_trainer_step(struct iso_trainer *t, double *loss, double *gr
     iso_trainer_pack(t);
     t->seconds_pack += iso_time_now() - updated;
     t->step++;
+    iso_watch_put(&t->watch, t->step, *loss);
     return ISO_OK;
 }
 

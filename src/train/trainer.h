@@ -12,6 +12,7 @@
 #include "model/pass.h"
 #include "optim/optim.h"
 #include "train/team.h"
+#include "train/watch.h"
 
 /* Where rows come from: row `index` of a list into out[T+1].  Called from any worker. */
 struct iso_row_source {
@@ -38,6 +39,7 @@ struct iso_trainer {
     float **grad;            /* [workers][floats] */
     int32_t **rows;          /* [workers][micro, T+1] */
     struct iso_worker *each; /* [workers] */
+    struct iso_watch watch;  /* of the losses */
     int64_t step;            /* done so far */
     uint64_t macs;           /* multiply-adds of forwards and backwards so far */
     double seconds_pass, seconds_optim, seconds_pack; /* where the time went, this process */

@@ -151,6 +151,42 @@ done
 grep -q '"status": "diverged"' bad/result.json || fail "no record of the divergence"
 grep -q '"loss": null' bad/result.json || fail "a diverged run has a loss"
 
+# Finite numbers that are not a result: no gradient, worse than guessing, far worse than before.  The
+# model is kept.
+blown() { # NAME REASON --set ...
+    local name=$1 reason=$2; shift 2
+    code=0; "$I" train run.yaml --out "$name" "$@" 2>log || code=$?
+    [ $code = 1 ] && grep -q "diverged: $reason" log || fail "$name: $code $(cat log)"
+    grep -q '"status": "diverged"' "$name/result.json" && grep -q "\"message\": \"$reason" "$name/result.json" &&
+        grep -q '"loss": null' "$name/result.json" || fail "$name: $(cat "$name/result.json")"
+    "$I" inspect "$name/model.safetensors" >/dev/null || fail "$name: the model is gone"
+}
+blown dead 'the gradient at step [0-9]* is 0' --set rates.head=1e6
+# Rows in the order of the documents: 480 of little news, then 320 of none; validation rows of either
+# kind, or in letters that no training row has.
+mkdir shift strange
+python3 - <<'PY'
+import json, random
+draw = random.Random(3)
+easy = lambda: {"text": "".join(draw.choice(("ab", "cd")) for _ in range(32))}
+hard = lambda: {"text": "".join(draw.choice("abcdefghijklmnop") for _ in range(64))}
+strange = lambda: {"text": "".join(draw.choice("QRSTUVWXYZ") for _ in range(64))}
+def write(path, docs):
+    open(path, "w").writelines(json.dumps(d) + "\n" for d in docs)
+for folder in "shift", "strange":
+    write(folder + "/train.jsonl", [easy() for _ in range(480)] + [hard() for _ in range(320)])
+write("shift/val.jsonl", [easy() for _ in range(40)])
+write("strange/val.jsonl", [strange() for _ in range(40)])
+PY
+for kind in shift strange; do
+    "$I" pack $kind -t bytes -T 64 --val files --seed 0 -o "$kind-data" >/dev/null 2>&1 || fail "pack $kind"
+done
+blown guess 'the validation loss [0-9.]* is above that of guessing, 5.5491' --set data=strange-data
+blown shifted 'the mean loss of the last 8 steps, [0-9.]*, is [0-9.]* above the lowest such mean' \
+    --set data=shift-data --set batch_tokens=512 --set steps=100
+"$I" -q train run.yaml --out before --set data=shift-data --set batch_tokens=512 --set steps=60 2>log ||
+    fail "before the shift: $(cat log)"
+
 # An initialised checkpoint, and what is in it: of a run's file, whose data gives what it leaves out...
 "$I" init run.yaml -o m.safetensors 2>log || fail "init of a run's file: $(cat log)"
 "$I" inspect m.safetensors --json | python3 -c '

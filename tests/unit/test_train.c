@@ -172,6 +172,8 @@ static void test_resume(void **state)
         if (i == 4) {
             assert_same_weights(a, b);
             assert_int_equal(a->macs, b->macs);
+            assert_memory_equal(a->watch.loss, b->watch.loss, 5 * sizeof(float));
+            assert_true(a->watch.loss[3] == (float)whole[2]);
         }
         iso_trainer_free(b);
     }
@@ -280,6 +282,61 @@ static void test_diverged(void **state)
     assert_true(isnan(loss) && isnan(norm));
     assert_int_equal(t->step, 0);
     iso_trainer_free(t);
+}
+
+/* Means over the last 5 % of the steps, by summing them here; a run that falls and rises again. */
+static void test_watch(void **state)
+{
+    (void)state;
+    enum { STEPS = 400, WINDOW = 20 };
+    struct iso_watch w;
+    double loss[STEPS + 1], lowest = INFINITY, mean = 0;
+    iso_watch_init(&w, STEPS);
+    assert_int_equal(w.window, WINDOW);
+    for (int i = 1; i <= STEPS; i++) {
+        loss[i] = 5 - 3.0 * i / 300 + (i > 300 ? 0.02 * (i - 300) : 0) + 0.3 * cos(7 * i);
+        iso_watch_put(&w, i, loss[i]);
+        if (i < WINDOW) {
+            assert_true(iso_watch_rise(&w) == 0);
+            continue;
+        }
+        mean = 0;
+        for (int k = i - WINDOW + 1; k <= i; k++)
+            mean += loss[k] / WINDOW;
+        lowest = fmin(lowest, mean);
+        assert_true(fabs(iso_watch_rise(&w) - (mean - lowest)) < 1e-6);
+    }
+    assert_true(iso_watch_rise(&w) > 0.7);
+    iso_watch_release(&w);
+    iso_watch_init(&w, 30); /* a short run: never fewer than 8 steps */
+    assert_int_equal(w.window, 8);
+    iso_watch_release(&w);
+    iso_watch_init(&w, (int64_t)1e12);
+    assert_int_equal(w.window, 1 << 20);
+    iso_watch_release(&w);
+}
+
+/* The means come back from a state exactly, so a resumed run is judged as a whole one. */
+static void test_watch_resumes(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    struct iso_state saved;
+    struct iso_state_notes notes = {0};
+    double loss[12];
+    struct iso_trainer *a = make(1, 12, 2, 1), *b = make(1, 12, 2, 2);
+    run(a, loss, 10);
+    assert_int_equal(iso_state_save(a, dir, &notes, NULL, 0, &err), ISO_OK);
+    assert_int_equal(iso_state_open(&saved, dir, &err), ISO_OK);
+    assert_int_equal(iso_state_load(b, &saved, &err), ISO_OK);
+    iso_state_close(&saved);
+    assert_true(isfinite(a->watch.mean) && a->watch.mean == b->watch.mean);
+    run(a, loss, 2);
+    run(b, loss, 2);
+    assert_memory_equal(a->watch.loss, b->watch.loss, (size_t)a->watch.window * sizeof(float));
+    assert_true(a->watch.mean == b->watch.mean && a->watch.lowest == b->watch.lowest);
+    iso_trainer_free(a);
+    iso_trainer_free(b);
 }
 
 static void test_memory(void **state)
@@ -474,6 +531,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged_state, make_dir, remove_dir),
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_diverged),
+        cmocka_unit_test(test_watch),
+        cmocka_unit_test_setup_teardown(test_watch_resumes, make_dir, remove_dir),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_memory_per_worker),
         cmocka_unit_test_setup_teardown(test_metrics, make_dir, remove_dir),
