@@ -244,12 +244,59 @@ const char *iso_nearest(const char *word, const char *(*next)(const void *ctx, s
     }
 }
 
+static size_t columns_of(const char *text, size_t len)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < len; i++)
+        columns += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return columns;
+}
+
 size_t iso_utf8_width(const char *text)
 {
-    size_t width = 0;
-    for (const char *p = text; *p; p++)
-        width += ((unsigned char)*p & 0xC0) != 0x80;
-    return width;
+    return columns_of(text, strlen(text));
+}
+
+static void new_line(struct iso_str *out, size_t indent)
+{
+    iso_str_printf(out, "\n%*s", (int)indent, "");
+}
+
+/* One paragraph; returns what follows it. */
+static const char *wrap_paragraph(struct iso_str *out, const char *text, size_t indent,
+                                  size_t width)
+{
+    size_t column = indent;
+    while (*text && !iso_str_starts(text, "\n\n")) {
+        size_t len = strcspn(text, " \n"), columns = columns_of(text, len);
+        if (column > indent && column + 1 + columns > width) {
+            new_line(out, indent);
+            column = indent;
+        } else if (column > indent) {
+            iso_str_putc(out, ' ');
+            column++;
+        }
+        iso_str_append(out, text, len);
+        column += columns;
+        text += len;
+        if (*text && !iso_str_starts(text, "\n\n"))
+            text++;
+    }
+    return text;
+}
+
+void iso_str_wrap(struct iso_str *out, const char *text, size_t indent, size_t width)
+{
+    while (*text) {
+        size_t more = strspn(text, " ");
+        iso_str_append(out, text, more);
+        text = wrap_paragraph(out, text + more, indent + more, width);
+        if (!*text)
+            return;
+        text += strspn(text, "\n");
+        iso_str_putc(out, '\n');
+        new_line(out, indent);
+    }
 }
 
 /* Length of the well-formed sequence at p (Unicode 15, table 3-7), 0 when there is none. */

@@ -47,6 +47,11 @@ char *iso_format_duration(char buf[32], double seconds);
 const char *iso_nearest(const char *word, const char *(*next)(const void *ctx, size_t i),
                         const void *ctx);
 
+/* Appends text in lines of at most `width` columns, all but the first behind `indent` spaces (the
+ * caller has filled the first line up to there).  Blank lines separate paragraphs; the spaces
+ * before a paragraph indent all of it. */
+void iso_str_wrap(struct iso_str *out, const char *text, size_t indent, size_t width);
+
 /* Screen columns of a UTF-8 text (code points; the tables use no wide characters). */
 size_t iso_utf8_width(const char *text);
 /* Length of the valid UTF-8 prefix; equals len when all of it is valid. */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 void iso_table_init(struct iso_table *t, const char *columns)
@@ -221,4 +222,14 @@ bool iso_colour_wanted(FILE *f)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(fileno(f)) && !(no && *no) && term && !iso_str_eq(term, "dumb");
+}
+
+size_t iso_screen_columns(FILE *f)
+{
+    int64_t wanted;
+    struct winsize w;
+    const char *set = getenv("COLUMNS");
+    if (set && iso_parse_int(set, &wanted) && wanted >= 20 && wanted <= 10000)
+        return (size_t)wanted;
+    return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col >= 20 ? w.ws_col : 80;
 }

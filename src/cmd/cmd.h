@@ -13,11 +13,14 @@
 #include <stdint.h>
 
 enum iso_opt_kind {
+    ISO_OPT_END,    /* of a table */
     ISO_OPT_FLAG,   /* bool */
     ISO_OPT_INT,    /* int64_t */
     ISO_OPT_NUMBER, /* double */
     ISO_OPT_STRING, /* const char * */
+    ISO_OPT_CHOICE, /* const char *: one of the names in `choice` */
     ISO_OPT_LIST,   /* struct iso_strings: may be given several times */
+    ISO_OPT_TABLE,  /* not an option: the options in `table`, for the struct at `offset` */
 };
 
 struct iso_strings {
@@ -25,14 +28,30 @@ struct iso_strings {
     size_t n, room;
 };
 
+/* The names that an option accepts, read from the table that defines them (choices.h). */
+struct iso_choice {
+    const char *title;             /* heading of the list in the help */
+    const char *(*name)(size_t i); /* NULL behind the last one */
+    const char *(*help)(size_t i); /* NULL where the names say enough */
+};
+
 struct iso_opt {
     const char *name; /* long name without "--" */
     char letter;      /* short name, or 0 */
     enum iso_opt_kind kind;
-    size_t offset;   /* in the command's struct */
-    const char *arg; /* what the help calls the value; NULL for flags */
-    const char *help;
-    double min, max; /* for numbers; both 0 means unbounded */
+    size_t offset;        /* in the command's struct */
+    const char *arg;      /* what the help calls the value; NULL: the usual name of its kind */
+    const char *help;     /* neither names nor default: the help adds them */
+    const char *fallback; /* what happens when there is no default value: "all cores" */
+    double min, max;      /* for numbers; both 0 means unbounded */
+    const struct iso_choice *choice;
+    const struct iso_opt_table *table;
+};
+
+/* Options that several commands share. */
+struct iso_opt_table {
+    const struct iso_opt *opts;
+    void (*set_defaults)(void *args); /* of the shared struct; NULL for all zero */
 };
 
 struct iso_operands {
@@ -44,12 +63,13 @@ struct iso_cmd {
     const char *name;     /* "plan", or two words: "tokenizer train" */
     const char *operands; /* "GRID.yaml", for the usage line */
     const char *summary;  /* one line */
-    const char *details;  /* paragraphs for help and the man page */
+    const char *details;  /* paragraphs, separated by blank lines; two leading spaces indent one */
     const char *group;    /* heading under which `isodepth help` lists it */
     size_t min_operands, max_operands;
-    const struct iso_opt *opts; /* ends with a NULL name */
-    const void *defaults;       /* of the command's struct; NULL for all zero */
-    size_t size;                /* of the command's struct */
+    const struct iso_choice *const *lists; /* explained below the details; ends with NULL */
+    const struct iso_opt *opts;            /* ends with ISO_OPT_END; NULL: no options */
+    const void *defaults;                  /* of the command's struct; NULL for all zero */
+    size_t size;                           /* of the command's struct */
     enum iso_status (*run)(const void *args, struct iso_operands ops, struct iso_err *err);
 };
 

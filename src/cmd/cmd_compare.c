@@ -13,14 +13,13 @@ struct compare_args {
     bool json, latex;
 };
 
-static const struct compare_args defaults = {.fit = ISO_FIT_ARGS_DEFAULTS};
-
+#define AT(field) offsetof(struct compare_args, field)
 static const struct iso_opt options[] = {
-    ISO_FIT_OPTS(compare_args),
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct compare_args, json), NULL,
-     "print everything as JSON, in full precision", 0, 0},
-    {"latex", 0, ISO_OPT_FLAG, offsetof(struct compare_args, latex), NULL,
-     "print the tables as LaTeX (booktabs)", 0, 0},
+    {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
+     .help = "print everything as JSON, in full precision"},
+    {"latex", .kind = ISO_OPT_FLAG, .offset = AT(latex),
+     .help = "print the tables as LaTeX (booktabs)"},
     {0},
 };
 
@@ -80,16 +79,13 @@ const struct iso_cmd iso_cmd_compare = {
     .summary = "measure the change of phi between recipes",
     .details =
         "BASE and each VARIANT are tables of runs (see isodepth help fit) or study directories. "
-        "They\n"
-        "are compared on the budgets they share, with the r = 1 runs of the base serving both. "
-        "The\n"
-        "interval is that of the difference, from a bootstrap that draws both recipes' cells\n"
-        "together. docs/fitting.md defines the token, capacity and width channels.",
+        "They are compared on the budgets they share, with the r = 1 runs of the base serving "
+        "both. The interval is that of the difference, from a bootstrap that draws both recipes' "
+        "cells together. docs/fitting.md defines the token, capacity and width channels.",
     .group = "Analysis",
     .min_operands = 2,
     .max_operands = 100,
     .opts = options,
-    .defaults = &defaults,
     .size = sizeof(struct compare_args),
     .run = run,
 };

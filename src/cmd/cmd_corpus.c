@@ -21,10 +21,12 @@ struct corpus_args {
 
 #define AT(field) offsetof(struct corpus_args, field)
 static const struct iso_opt options[] = {
-    {"out", 'o', ISO_OPT_STRING, AT(out), "DIR", "where the text goes", 0, 0},
-    {"packages", 0, ISO_OPT_STRING, AT(packages), "DIR",
-     "take the .deb files from DIR instead of fetching them", 0, 0},
-    {"only", 0, ISO_OPT_STRING, AT(only), "NAME[,NAME]", "some sources only", 0, 0},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "directory to write the text into"},
+    {"packages", .kind = ISO_OPT_STRING, .offset = AT(packages), .arg = "DIR",
+     .help = "use the .deb files in DIR instead of downloading them"},
+    {"only", .kind = ISO_OPT_STRING, .offset = AT(only), .arg = "NAME[,NAME]",
+     .help = "build only these sources", .fallback = "all of them"},
     {0},
 };
 
@@ -104,13 +106,11 @@ const struct iso_cmd iso_cmd_corpus = {
     .name = "corpus debian",
     .operands = "",
     .summary = "build an English corpus from Debian packages",
-    .details =
-        "Fetches some packages with apt-get download (37 MB; no root needed) and turns them into "
-        "about 70 MB of clean text: dictionaries, novels, essays, glosses. One file per source, "
-        "documents separated by blank lines, with licences and checksums beside them. A rerun "
-        "builds only what is missing. DIR is ready for packing: isodepth pack DIR --tokenizer "
-        "bytes "
-        "--out DATA",
+    .details = "Fetches some packages with apt-get download (37 MB; no root needed) and turns them "
+               "into about 70 MB of clean text: dictionaries, novels, essays, glosses. One file "
+               "per source, documents separated by blank lines, with licences and checksums beside "
+               "them. A rerun builds only what is missing. DIR is ready for packing: isodepth pack "
+               "DIR --tokenizer bytes --out DATA",
     .group = "Data",
     .opts = options,
     .size = sizeof(struct corpus_args),

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/table.h"
+#include "cmd/choices.h"
+#include "cmd/options.h"
 #include "data/drift.h"
 #include "data/loader.h"
 #include "data/tokenizer.h"
@@ -23,13 +25,15 @@ static const struct data_args defaults = {.split = "train", .row = -1};
 
 #define AT(field) offsetof(struct data_args, field)
 static const struct iso_opt options[] = {
-    {"verify", 0, ISO_OPT_FLAG, AT(verify), NULL, "read all rows and check their checksums", 0, 0},
-    {"row", 'r', ISO_OPT_INT, AT(row), "N", "print row N, decoded; the first is 0", 0, 1e15},
-    {"split", 0, ISO_OPT_STRING, AT(split), "NAME", "train (default) or val, for --row and --drift",
-     0, 0},
-    {"drift", 0, ISO_OPT_FLAG, AT(drift), NULL,
-     "show how the token statistics change along the stream", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"verify", .kind = ISO_OPT_FLAG, .offset = AT(verify),
+     .help = "read all rows and check their checksums"},
+    {"row", .letter = 'r', .kind = ISO_OPT_INT, .offset = AT(row),
+     .help = "print row N, decoded; the first is 0", .min = 0, .max = 1e15},
+    {"split", .kind = ISO_OPT_CHOICE, .offset = AT(split),
+     .help = "rows that --row and --drift read", .choice = &iso_choice_splits},
+    {"drift", .kind = ISO_OPT_FLAG, .offset = AT(drift),
+     .help = "show how the token statistics change along the stream"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 
@@ -42,14 +46,6 @@ struct view {
     int32_t *row;        /* T+1 tokens, or NULL */
     struct iso_str text; /* of the row */
 };
-
-static enum iso_status find_split(enum iso_split *out, const char *name, struct iso_err *err)
-{
-    for (int i = 0; i < ISO_N_SPLIT; i++)
-        if (iso_str_eq(name, iso_split_name[i]))
-            return *out = (enum iso_split)i, ISO_OK;
-    return iso_fail(err, ISO_USAGE, "--split: expected train or val, found \"%s\"", name);
-}
 
 /* The tokenizer that the directory carries; *none for ready tokens without one. */
 static enum iso_status open_tokenizer(struct iso_tokenizer *t, bool *none,
@@ -94,8 +90,9 @@ static enum iso_status decode_row(struct view *v, struct iso_err *err)
 static enum iso_status gather(struct view *v, struct iso_err *err)
 {
     const struct data_args *a = v->args;
-    enum iso_status st = find_split(&v->split, a->split, err);
-    if (st == ISO_OK && a->verify)
+    enum iso_status st = ISO_OK;
+    v->split = (enum iso_split)iso_choice_index(&iso_choice_splits, a->split);
+    if (a->verify)
         st = iso_dataset_verify(&v->ds, err);
     if (st == ISO_OK && a->drift)
         st = iso_drift_measure(&v->drift, &v->ds, v->split, err);

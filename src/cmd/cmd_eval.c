@@ -20,21 +20,25 @@ static const struct iso_eval_args defaults = {.tokenizer = "bytes", .max = 10000
 
 #define AT(field) offsetof(struct iso_eval_args, field)
 static const struct iso_opt options[] = {
-    {"checkpoint", 'c', ISO_OPT_LIST, AT(checkpoints), "FILE",
-     "a .safetensors file, or a run's directory; may be repeated", 0, 0},
-    {"suite", 's', ISO_OPT_STRING, AT(suite), "FILE", "the list of tasks, e.g. suites/probes.yaml",
-     0, 0},
-    {"data", 'd', ISO_OPT_STRING, AT(data), "DIR", "directory of the suite's task files", 0, 0},
-    {"tokenizer", 0, ISO_OPT_STRING, AT(tokenizer), "NAME",
-     "the tokenizer that the model was trained with: bytes, or a .model file (bytes)", 0, 0},
-    {"recur", 'r', ISO_OPT_STRING, AT(recur), "R,R,...",
-     "run at these numbers of iterations, e.g. 1,2,4,8", 0, 0},
-    {"max-per-task", 0, ISO_OPT_INT, AT(max), "N", "items of a task at most (10000)", 1, 1e9},
-    {"out", 'o', ISO_OPT_STRING, AT(out), "DIR",
-     "keep every item's score there; started again, only what is missing is scored", 0, 0},
-    {"threads", 't', ISO_OPT_INT, AT(threads), "N", "threads (default: all cores)", 1, 4096},
-    {"latex", 0, ISO_OPT_FLAG, AT(latex), NULL, "print the table as LaTeX (booktabs)", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"checkpoint", .letter = 'c', .kind = ISO_OPT_LIST, .offset = AT(checkpoints), .arg = "FILE",
+     .help = "a .safetensors file, or a run's directory"},
+    {"suite", .letter = 's', .kind = ISO_OPT_STRING, .offset = AT(suite), .arg = "FILE",
+     .help = "the list of tasks, such as suites/probes.yaml"},
+    {"data", .letter = 'd', .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR",
+     .help = "directory of the suite's task files"},
+    {"tokenizer", .kind = ISO_OPT_STRING, .offset = AT(tokenizer), .arg = "NAME",
+     .help = "the tokenizer that the model was trained with: bytes, or a .model file"},
+    {"recur", .letter = 'r', .kind = ISO_OPT_STRING, .offset = AT(recur), .arg = "R,R,...",
+     .help = "run at these numbers of iterations, such as 1,2,4,8", .fallback = "as trained"},
+    {"max-per-task", .kind = ISO_OPT_INT, .offset = AT(max),
+     .help = "score at most N items of a task", .min = 1, .max = 1e9},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "keep the score of every item here; a rerun scores only what is missing"},
+    {"threads", .letter = 't', .kind = ISO_OPT_INT, .offset = AT(threads), .help = "threads",
+     .fallback = "all cores", .min = 1, .max = 4096},
+    {"latex", .kind = ISO_OPT_FLAG, .offset = AT(latex),
+     .help = "print the table as LaTeX (booktabs)"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 
@@ -300,15 +304,14 @@ const struct iso_cmd iso_cmd_eval = {
     .name = "eval",
     .operands = "[STUDY]",
     .summary = "score checkpoints on downstream tasks",
-    .details =
-        "Prints the loss of the right answers in nats per token, its standard error, the paired\n"
-        "difference to the first model on the same items, and the accuracy, per task and axis.\n"
-        "Prompts longer than ten times the trained length lose their left end; `cut` counts "
-        "them.\n\n"
-        "With STUDY every finished run is scored at its trained depth (and at those of --recur\n"
-        "that it can be run at). Items go to STUDY/eval/, the table to STUDY/eval.csv, which\n"
-        "report shows; started again, only what is missing is scored. The table keeps the rows\n"
-        "of other suites, depths and runs that were scored before.",
+    .details = "Prints the loss of the right answers in nats per token, its standard error, the "
+               "paired difference to the first model on the same items, and the accuracy, per task "
+               "and axis. Prompts longer than ten times the trained length lose their left end; "
+               "`cut` counts them.\n\n"
+               "With STUDY every finished run is scored at its trained depth (and at those of "
+               "--recur that it can be run at). Items go to STUDY/eval/, the table to "
+               "STUDY/eval.csv, which report shows; started again, only what is missing is scored. "
+               "The table keeps the rows of other suites, depths and runs that were scored before.",
     .group = "Evaluate",
     .max_operands = 1,
     .opts = options,

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/file.h"
+#include "cmd/choices.h"
 #include "cmd/fit_args.h"
 #include "fit/analysis.h"
 #include "plot/report.h"
@@ -16,21 +17,29 @@ struct fit_args {
     bool json, latex;
 };
 
-static const struct fit_args defaults = {
-    .fit = ISO_FIT_ARGS_DEFAULTS, .law = "joint", .by = "", .out = "", .phi = NAN};
+static const struct fit_args defaults = {.out = "", .phi = NAN};
 
+static const char *by_name(size_t i)
+{
+    return i == 0 ? "r" : NULL;
+}
+
+static const struct iso_choice by_names = {"Fits", by_name, NULL};
+
+#define AT(field) offsetof(struct fit_args, field)
 static const struct iso_opt options[] = {
-    ISO_LAW_OPT(fit_args),
-    {"by", 0, ISO_OPT_STRING, offsetof(struct fit_args, by), "r", "one fit for each r", 0, 0},
-    {"phi", 0, ISO_OPT_NUMBER, offsetof(struct fit_args, phi), "X", "hold phi at this value", -3,
-     3},
-    ISO_FIT_OPTS(fit_args),
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct fit_args, json), NULL,
-     "print everything as JSON, in full precision", 0, 0},
-    {"latex", 0, ISO_OPT_FLAG, offsetof(struct fit_args, latex), NULL,
-     "print the tables as LaTeX (booktabs)", 0, 0},
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct fit_args, out), "DIR",
-     "also write fit.json, runs.csv, tables/*.tex and figures there", 0, 0},
+    {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
+    {"by", .kind = ISO_OPT_CHOICE, .offset = AT(by), .arg = "COLUMN",
+     .help = "fit once for each value of a column", .choice = &by_names},
+    {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "hold phi at this value", .min = -3,
+     .max = 3},
+    {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
+     .help = "print everything as JSON, in full precision"},
+    {"latex", .kind = ISO_OPT_FLAG, .offset = AT(latex),
+     .help = "print the tables as LaTeX (booktabs)"},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "also write fit.json, runs.csv, tables/*.tex and figures here"},
     {0},
 };
 
@@ -169,16 +178,13 @@ static enum iso_status analysis_options(struct iso_analysis_options *out, const 
     *out = iso_analysis_defaults();
     enum iso_status st = iso_fit_args_options(&out->fit, &a->fit, err);
     if (st == ISO_OK)
-        st = iso_fit_args_law(&out->fit.law, a->law, err);
-    if (st == ISO_OK)
         st = iso_fit_args_format(a->json, a->latex, err);
     if (st != ISO_OK)
         return st;
+    out->fit.law = iso_law_find(a->law);
     out->resamples = (size_t)a->fit.resamples;
     out->fit.fixed_phi = a->phi;
-    if (*a->by && !iso_str_eq(a->by, "r"))
-        return iso_fail(err, ISO_USAGE, "--by: only r is known, found \"%s\"", a->by);
-    if (*a->by && out->fit.law->phi != ISO_PER_NONE && isnan(a->phi))
+    if (a->by && out->fit.law->phi != ISO_PER_NONE && isnan(a->phi))
         return iso_fail(err, ISO_USAGE,
                         "--by r: phi compares different r; use --law chinchilla for one fit per r");
     if (!isnan(a->phi) && out->fit.law->phi == ISO_PER_NONE)
@@ -202,7 +208,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     const struct fit_args *a = args;
     struct iso_analysis_options o;
     struct iso_runs runs = {0};
-    struct result result = {.by_r = *a->by};
+    struct result result = {.by_r = a->by};
     enum iso_status st = analysis_options(&o, a, err);
     if (st == ISO_OK && *a->out)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
@@ -235,14 +241,14 @@ const struct iso_cmd iso_cmd_fit = {
     .operands = "RUNS...",
     .summary = "measure phi: fit a scaling law to a table of runs",
     .details =
-        "RUNS are CSV or JSONL files with one row per run, study directories, or - for standard\n"
-        "input. Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec "
-        "and\n"
-        "n_inject may be missing. run, seed, status, s, d_model and n_embed are used when there.\n"
+        "RUNS are CSV or JSONL files with one row per run, study directories, or - for standard "
+        "input. Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and "
+        "n_inject may be missing. run, seed, status, s, d_model and n_embed are used when there. "
         "Rows without a usable loss are left out and listed. docs/fitting.md explains the output.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,
+    .lists = (const struct iso_choice *const[]){&iso_choice_laws, &iso_choice_solvers, NULL},
     .opts = options,
     .defaults = &defaults,
     .size = sizeof(struct fit_args),

@@ -12,13 +12,14 @@ struct init_args {
     struct iso_strings set;
 };
 
+#define AT(field) offsetof(struct init_args, field)
 static const struct iso_opt options[] = {
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct init_args, out), "FILE",
-     "the checkpoint to write (.safetensors)", 0, 0},
-    {"data", 'd', ISO_OPT_STRING, offsetof(struct init_args, data), "DIR",
-     "packed data that gives seq_len and vocab; overrides the file's", 0, 0},
-    {"set", 0, ISO_OPT_LIST, offsetof(struct init_args, set), "KEY=VALUE",
-     "a setting of the model, as in a run's file; may be repeated", 0, 0},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "FILE",
+     .help = "the checkpoint to write (.safetensors)"},
+    {"data", .letter = 'd', .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR",
+     .help = "packed data that sets seq_len and vocab, before the file's"},
+    {"set", .kind = ISO_OPT_LIST, .offset = AT(set), .arg = "KEY=VALUE",
+     .help = "a setting of the model, as in a run's file"},
     {0},
 };
 
@@ -74,9 +75,9 @@ const struct iso_cmd iso_cmd_init = {
     .name = "init",
     .operands = "[RUN.yaml]",
     .summary = "write an initialised checkpoint without training",
-    .details = "The model comes from RUN.yaml, from --set, or from both:\n"
-               "isodepth init --set d_model=64 --set head=16 --set r=4 --set vocab=4096 "
-               "--set seq_len=256 --out model.safetensors",
+    .details = "The model comes from RUN.yaml, from --set, or from both:\n\n"
+               "  isodepth init --set d_model=64 --set head=16 --set r=4 --set vocab=4096 --set "
+               "seq_len=256 --out model.safetensors",
     .group = "Train",
     .max_operands = 1,
     .opts = options,

@@ -13,8 +13,9 @@ struct inspect_args {
     bool json;
 };
 
+#define AT(field) offsetof(struct inspect_args, field)
 static const struct iso_opt options[] = {
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct inspect_args, json), NULL, "print JSON", 0, 0},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 

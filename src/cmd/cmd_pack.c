@@ -5,13 +5,17 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "cmd/choices.h"
+#include "cmd/options.h"
+#include "cmd/shared_args.h"
 #include "data/pack.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct pack_args {
-    const char *out, *tokenizer, *bos, *val, *rule, *format, *field;
+    const char *out, *tokenizer, *bos, *val, *rule;
+    struct iso_source_args source;
     int64_t vocab, seq_len, seed, threads;
     bool whole_files, skip_bad, force, json;
 };
@@ -21,35 +25,35 @@ static const struct pack_args defaults = {
 
 #define AT(field) offsetof(struct pack_args, field)
 static const struct iso_opt options[] = {
-    {"out", 'o', ISO_OPT_STRING, AT(out), "DIR", "where the shards go", 0, 0},
-    {"tokenizer", 't', ISO_OPT_STRING, AT(tokenizer), "NAME",
-     "bytes, or a SentencePiece .model file", 0, 0},
-    {"seq-len", 'T', ISO_OPT_INT, AT(seq_len), "T", "a row has T+1 tokens (default 2048)", 1,
-     ISO_SHARD_MAX_T},
-    {"val", 0, ISO_OPT_STRING, AT(val), "SHARE",
-     "share of the documents held out for validation: 1% (default) or 0.01; files: what is in "
-     "files val*, the rest must be in train*",
-     0, 0},
-    {"long", 0, ISO_OPT_STRING, AT(rule), "RULE",
-     "documents longer than a row: split into rows (default), or crop", 0, 0},
-    {"seed", 0, ISO_OPT_INT, AT(seed), "N",
-     "of the shuffle (default 1); 0 keeps the order of the sources", 0, 1e15},
-    {"bos", 0, ISO_OPT_STRING, AT(bos), "ID",
-     "token in front of documents: auto (the tokenizer's, default), none, or an id", 0, 0},
-    {"vocab", 0, ISO_OPT_INT, AT(vocab), "N",
-     "vocabulary of ready tokens when no tokenizer is given", 1, ISO_SHARD_MAX_VOCAB},
-    {"format", 0, ISO_OPT_STRING, AT(format), "NAME",
-     "of the sources, when their names do not tell", 0, 0},
-    {"field", 0, ISO_OPT_STRING, AT(field), "NAME",
-     "JSONL member or Parquet column that holds the text (default text)", 0, 0},
-    {"whole-files", 0, ISO_OPT_FLAG, AT(whole_files), NULL,
-     "a text file is one document; else blank lines separate documents", 0, 0},
-    {"skip-bad", 0, ISO_OPT_FLAG, AT(skip_bad), NULL,
-     "count damaged places in the sources and go on", 0, 0},
-    {"threads", 'j', ISO_OPT_INT, AT(threads), "N",
-     "for tokenising (default all cores); the result does not depend on it", 1, 1024},
-    {"force", 'f', ISO_OPT_FLAG, AT(force), NULL, "replace what is in DIR", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "directory to write the shards into"},
+    {"tokenizer", .letter = 't', .kind = ISO_OPT_STRING, .offset = AT(tokenizer), .arg = "NAME",
+     .help = "bytes, or a SentencePiece .model file"},
+    {"seq-len", .letter = 'T', .kind = ISO_OPT_INT, .offset = AT(seq_len), .arg = "T",
+     .help = "a row has T+1 tokens", .min = 1, .max = ISO_SHARD_MAX_T},
+    {"val", .kind = ISO_OPT_STRING, .offset = AT(val), .arg = "SHARE",
+     .help = "share of the documents held out for validation, such as 1% or 0.01; files: those in "
+             "files val*, the rest being in train*"},
+    {"long", .kind = ISO_OPT_CHOICE, .offset = AT(rule), .arg = "RULE",
+     .help = "what to do with documents longer than a row", .choice = &iso_choice_long_rules},
+    {"seed", .kind = ISO_OPT_INT, .offset = AT(seed),
+     .help = "seed of the shuffle; 0 keeps the order of the sources", .min = 0, .max = 1e15},
+    {"bos", .kind = ISO_OPT_STRING, .offset = AT(bos), .arg = "ID",
+     .help = "token in front of documents: auto (the tokenizer's), none, or an id"},
+    {"vocab", .kind = ISO_OPT_INT, .offset = AT(vocab),
+     .help = "vocabulary of ready tokens, without a tokenizer", .min = 1,
+     .max = ISO_SHARD_MAX_VOCAB},
+    {.kind = ISO_OPT_TABLE, .offset = AT(source), .table = &iso_source_options},
+    {"whole-files", .kind = ISO_OPT_FLAG, .offset = AT(whole_files),
+     .help = "read a text file as one document; otherwise blank lines separate documents"},
+    {"skip-bad", .kind = ISO_OPT_FLAG, .offset = AT(skip_bad),
+     .help = "count and skip damaged places in the sources"},
+    {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
+     .help = "threads that tokenise; the result does not depend on them", .fallback = "all cores",
+     .min = 1, .max = 1024},
+    {"force", .letter = 'f', .kind = ISO_OPT_FLAG, .offset = AT(force),
+     .help = "replace what is in DIR"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 
@@ -79,14 +83,6 @@ static enum iso_status parse_bos(int64_t *out, const char *text, struct iso_err 
         *out = ISO_BOS_NONE;
     else if (!iso_parse_int(text, out) || *out < 0)
         return iso_fail(err, ISO_USAGE, "--bos: expected auto, none or an id, found \"%s\"", text);
-    return ISO_OK;
-}
-
-static enum iso_status parse_rule(enum iso_long *out, const char *text, struct iso_err *err)
-{
-    if (!iso_str_eq(text, "split") && !iso_str_eq(text, "crop"))
-        return iso_fail(err, ISO_USAGE, "--long: expected split or crop, found \"%s\"", text);
-    *out = iso_str_eq(text, "split") ? ISO_LONG_SPLIT : ISO_LONG_CROP;
     return ISO_OK;
 }
 
@@ -162,14 +158,13 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         .T = a->seq_len,
         .seed = (uint64_t)a->seed,
         .threads = a->threads ? (int)a->threads : iso_cpu_count(),
-        .reader = {a->format, a->field, a->whole_files, a->skip_bad},
+        .rule = (enum iso_long)iso_choice_index(&iso_choice_long_rules, a->rule),
+        .reader = {a->source.format, a->source.field, a->whole_files, a->skip_bad},
         .force = a->force,
     };
     enum iso_status st = parse_val(&o, a->val, err);
     if (st == ISO_OK)
         st = parse_bos(&o.bos, a->bos, err);
-    if (st == ISO_OK)
-        st = parse_rule(&o.rule, a->rule, err);
     struct iso_pack_result r;
     if (st == ISO_OK)
         st = iso_pack(&r, &o, err);
@@ -187,18 +182,19 @@ const struct iso_cmd iso_cmd_pack = {
     .summary = "tokenise text and pack it into shuffled rows",
     .details =
         "A SOURCE is a file, a folder, or - for standard input: text, JSONL, Parquet, plain or "
-        "compressed with gzip or zstd, or ready tokens (Parquet lists, .bin of llm.c and "
-        "nanoGPT). Of a folder, the files are taken whose names tell a format (.txt, .jsonl, "
-        ".parquet, .bin ...), or all of --format; a file that is named is always taken.\n\n"
+        "compressed with gzip or zstd, or ready tokens (Parquet lists, .bin of llm.c and nanoGPT). "
+        "Of a folder, the files are taken whose names tell a format (.txt, .jsonl, .parquet, .bin "
+        "...), or all of --format; a file that is named is always taken.\n\n"
         "Exact duplicates are left out. Documents are held out for validation by their hash, so "
-        "the split depends neither on order nor on threads. Best fit fills rows of T+1 tokens; "
-        "the rows are shuffled over the whole corpus by the seed. The same input and seed give "
-        "the same bytes.\n\n"
+        "the split depends neither on order nor on threads. Best fit fills rows of T+1 tokens; the "
+        "rows are shuffled over the whole corpus by the seed. The same input and seed give the "
+        "same bytes.\n\n"
         "DIR is complete once it has its meta.json. When packing was interrupted, a rerun starts "
         "over; when DIR holds exactly what is asked for, nothing is done.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 1 << 20,
+    .lists = (const struct iso_choice *const[]){&iso_choice_formats, NULL},
     .opts = options,
     .defaults = &defaults,
     .size = sizeof(struct pack_args),

@@ -3,6 +3,8 @@
 
 #include "base/json.h"
 #include "base/progress.h"
+#include "cmd/choices.h"
+#include "cmd/shared_args.h"
 #include "plan/record.h"
 
 #include <inttypes.h>
@@ -17,16 +19,17 @@ struct plan_args {
     struct iso_strings set;
 };
 
+#define AT(field) offsetof(struct plan_args, field)
 static const struct iso_opt options[] = {
-    {"csv", 0, ISO_OPT_FLAG, offsetof(struct plan_args, csv), NULL,
-     "print every column as CSV, which power reads", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct plan_args, json), NULL, "print JSON", 0, 0},
-    {"set", 0, ISO_OPT_LIST, offsetof(struct plan_args, set), "KEY=VALUE",
-     "change a setting of the grid; may be repeated", 0, 0},
-    {"shape", 0, ISO_OPT_STRING, offsetof(struct plan_args, shape), "KEY=VALUE,...",
-     "no file: one architecture, e.g. r=4,s=10,loop=linear (s or d, any grid key, phi)", 0, 0},
-    {"tflops", 0, ISO_OPT_NUMBER, offsetof(struct plan_args, tflops), "X",
-     "also give hours at X TFLOP/s of sustained speed", 1e-9, 1e9},
+    {"csv", .kind = ISO_OPT_FLAG, .offset = AT(csv),
+     .help = "print every column as CSV, which power reads"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(set), .table = &iso_grid_options},
+    {"shape", .kind = ISO_OPT_STRING, .offset = AT(shape), .arg = "KEY=VALUE,...",
+     .help = "instead of a file: one architecture, such as r=4,s=10,loop=linear (s or d, any grid "
+             "key, phi)"},
+    {"tflops", .kind = ISO_OPT_NUMBER, .offset = AT(tflops),
+     .help = "also print hours at a sustained speed of X TFLOP/s", .min = 1e-9, .max = 1e9},
     {0},
 };
 
@@ -397,13 +400,13 @@ const struct iso_cmd iso_cmd_plan = {
     .name = "plan",
     .operands = "[GRID.yaml]",
     .summary = "turn a grid file into the list of runs",
-    .details =
-        "Prints each run with its parameters, FLOPs, tokens, steps and learning rates.\n"
-        "A grid names budgets (FLOPs), recurrence counts r and widths; docs/grids.md lists all\n"
-        "keys. Loop mechanisms: linear, additive, passthrough, hyper, diagonal.\n"
-        "With --shape it draws one architecture, counts its parts and gives equivalent sizes.",
+    .details = "Prints each run with its parameters, FLOPs, tokens, steps and learning rates. A "
+               "grid names budgets (FLOPs), recurrence counts r and widths; docs/grids.md lists "
+               "all keys. With "
+               "--shape it draws one architecture, counts its parts and gives equivalent sizes.",
     .group = "Analysis",
     .max_operands = 1,
+    .lists = (const struct iso_choice *const[]){&iso_choice_loops, NULL},
     .opts = options,
     .size = sizeof(struct plan_args),
     .run = run_plan,

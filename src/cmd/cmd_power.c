@@ -2,7 +2,9 @@
 #include "cmd/cmd.h"
 
 #include "base/file.h"
+#include "cmd/choices.h"
 #include "cmd/fit_args.h"
+#include "cmd/shared_args.h"
 #include "fit/power.h"
 #include "plan/record.h"
 
@@ -31,38 +33,40 @@ static const struct power_args defaults = {.from = "",
                                            .starts = 20,
                                            .seed = 1};
 
-#define LAW_OPT(field, low, high)                                                                  \
-    {                                                                                              \
-#field, 0, ISO_OPT_NUMBER, offsetof(struct power_args, field), "X",                        \
-            #field " of the law that is taken for true (the paper's)", low, high                   \
-    }
-
+#define AT(field) offsetof(struct power_args, field)
 static const struct iso_opt options[] = {
-    {"from", 0, ISO_OPT_STRING, offsetof(struct power_args, from), "RUNS",
-     "take law and noise from a fit to these runs", 0, 0},
-    LAW_OPT(A, 1e-2, 1e15),
-    LAW_OPT(alpha, 1e-3, 2.5),
-    LAW_OPT(B, 1e-2, 1e15),
-    LAW_OPT(beta, 1e-3, 2.5),
-    LAW_OPT(E, 0.05, 7),
-    LAW_OPT(phi, -3, 3),
-    {"noise", 0, ISO_OPT_NUMBER, offsetof(struct power_args, noise), "SD",
-     "noise of ln L from run to run (3.3e-3, that of the paper's fit)", 1e-9, 1},
-    {"cell-noise", 0, ISO_OPT_NUMBER, offsetof(struct power_args, cell_noise), "SD",
-     "noise of ln L that the runs of a (budget, r) share (1.8e-3, likewise)", 1e-12, 1},
-    {"injection", 0, ISO_OPT_STRING, offsetof(struct power_args, injection), "WHERE",
-     "count injection parameters: once, recurrent or none (once)", 0, 0},
-    {"repetitions", 0, ISO_OPT_INT, offsetof(struct power_args, repetitions), "N",
-     "simulated studies (200)", 10, 1000000},
-    {"starts", 0, ISO_OPT_INT, offsetof(struct power_args, starts), "N",
-     "random starts of every fit (20)", 1, 1000000},
-    {"seed", 0, ISO_OPT_INT, offsetof(struct power_args, seed), "N", "seed of the simulation (1)",
-     0, 0},
-    {"threads", 'j', ISO_OPT_INT, offsetof(struct power_args, threads), "N",
-     "threads (all cores); the digits do not depend on it", 1, 1024},
-    {"set", 0, ISO_OPT_LIST, offsetof(struct power_args, set), "KEY=VALUE",
-     "change a setting of the grid; may be repeated", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct power_args, json), NULL, "print JSON", 0, 0},
+    {"from", .kind = ISO_OPT_STRING, .offset = AT(from), .arg = "RUNS",
+     .help = "use the law and the noise of a fit to these runs", .fallback = "the paper's"},
+    {"A", .kind = ISO_OPT_NUMBER, .offset = AT(A), .help = "A of the law to simulate",
+     .fallback = "the paper's", .min = 1e-2, .max = 1e15},
+    {"alpha", .kind = ISO_OPT_NUMBER, .offset = AT(alpha), .help = "alpha of the law to simulate",
+     .fallback = "the paper's", .min = 1e-3, .max = 2.5},
+    {"B", .kind = ISO_OPT_NUMBER, .offset = AT(B), .help = "B of the law to simulate",
+     .fallback = "the paper's", .min = 1e-2, .max = 1e15},
+    {"beta", .kind = ISO_OPT_NUMBER, .offset = AT(beta), .help = "beta of the law to simulate",
+     .fallback = "the paper's", .min = 1e-3, .max = 2.5},
+    {"E", .kind = ISO_OPT_NUMBER, .offset = AT(E), .help = "E of the law to simulate",
+     .fallback = "the paper's", .min = 0.05, .max = 7},
+    {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "phi of the law to simulate",
+     .fallback = "the paper's", .min = -3, .max = 3},
+    {"noise", .kind = ISO_OPT_NUMBER, .offset = AT(noise), .arg = "SD",
+     .help = "noise of ln L from run to run", .fallback = "that of the paper's fit", .min = 1e-9,
+     .max = 1},
+    {"cell-noise", .kind = ISO_OPT_NUMBER, .offset = AT(cell_noise), .arg = "SD",
+     .help = "noise of ln L that the runs of a (budget, r) share",
+     .fallback = "that of the paper's fit", .min = 1e-12, .max = 1},
+    {"injection", .kind = ISO_OPT_CHOICE, .offset = AT(injection),
+     .help = "where to count the injection's parameters", .choice = &iso_choice_injections},
+    {"repetitions", .kind = ISO_OPT_INT, .offset = AT(repetitions), .help = "simulated studies",
+     .min = 10, .max = 1000000},
+    {"starts", .kind = ISO_OPT_INT, .offset = AT(starts), .help = "random starts of every fit",
+     .min = 1, .max = 1000000},
+    {"seed", .kind = ISO_OPT_INT, .offset = AT(seed), .help = "seed of the simulation"},
+    {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
+     .help = "threads; the digits do not depend on them", .fallback = "all cores", .min = 1,
+     .max = 1024},
+    {.kind = ISO_OPT_TABLE, .offset = AT(set), .table = &iso_grid_options},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 
@@ -108,12 +112,12 @@ static enum iso_status read_plan(struct iso_runs *runs, const char *path,
 static enum iso_status fill_options(struct iso_power_options *o, const struct power_args *a,
                                     struct iso_err *err)
 {
-    const struct iso_fit_args fit = {.injection = a->injection,
-                                     .solver = "newton",
-                                     .delta = 1e-3,
-                                     .starts = a->starts,
-                                     .seed = a->seed,
-                                     .threads = a->threads};
+    struct iso_fit_args fit;
+    iso_fit_options.set_defaults(&fit);
+    fit.injection = a->injection;
+    fit.starts = a->starts;
+    fit.seed = a->seed;
+    fit.threads = a->threads;
     *o = iso_power_defaults();
     enum iso_status st = iso_fit_args_options(&o->fit, &fit, err);
     o->repetitions = (size_t)a->repetitions;
@@ -168,11 +172,10 @@ const struct iso_cmd iso_cmd_power = {
     .name = "power",
     .operands = "GRID.yaml|RUNS",
     .summary = "how well a grid would measure phi, before it is trained",
-    .details = "Simulates the grid (a grid file, or a table of runs; losses are not read) under a "
-               "law and\n"
-               "noise, fits every simulated study, and says how far phi would spread, which change "
-               "of phi\n"
-               "would be found, and what each budget and width adds for its FLOPs.",
+    .details =
+        "Simulates the grid (a grid file, or a table of runs; losses are not read) under a law and "
+        "noise, fits every simulated study, and says how far phi would spread, which change of phi "
+        "would be found, and what each budget and width adds for its FLOPs.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1,

@@ -7,9 +7,10 @@ struct probes_args {
     const char *out;
 };
 
+#define AT(field) offsetof(struct probes_args, field)
 static const struct iso_opt probes_options[] = {
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct probes_args, out), "DIR", "where the files go", 0,
-     0},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "directory to write the files into"},
     {0},
 };
 
@@ -26,7 +27,7 @@ const struct iso_cmd iso_cmd_probes = {
     .name = "probes",
     .operands = "",
     .summary = "write the task files that are made by formula",
-    .details = "The paper's induction-head and variable-assignment probes, byte for byte, and\n"
+    .details = "The paper's induction-head and variable-assignment probes, byte for byte, and "
                "chains of aliases of depth 0 to 4. suites/probes.yaml lists them for eval.",
     .group = "Evaluate",
     .opts = probes_options,

@@ -14,14 +14,15 @@ struct rates_args {
 
 static const struct rates_args defaults = {.rate = NAN};
 
+#define AT(field) offsetof(struct rates_args, field)
 static const struct iso_opt options[] = {
-    {"rate", 0, ISO_OPT_NUMBER, offsetof(struct rates_args, rate), "X",
-     "base rate to judge (default: the one of lowest mean regret)", 1e-12, 1e6},
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct rates_args, out), "DIR",
-     "also write a page with figures, tables and rates.json", 0, 0},
-    {"csv", 0, ISO_OPT_FLAG, offsetof(struct rates_args, csv), NULL,
-     "print the table of conditions as CSV", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct rates_args, json), NULL, "print JSON", 0, 0},
+    {"rate", .kind = ISO_OPT_NUMBER, .offset = AT(rate), .help = "base rate to judge",
+     .fallback = "the one of lowest mean regret", .min = 1e-12, .max = 1e6},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "also write a page with figures, tables and rates.json"},
+    {"csv", .kind = ISO_OPT_FLAG, .offset = AT(csv),
+     .help = "print the table of conditions as CSV"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 
@@ -80,14 +81,12 @@ const struct iso_cmd iso_cmd_rates = {
     .name = "rates",
     .operands = "RUNS...",
     .summary = "judge a learning-rate sweep: best rates, regret, transfer",
-    .details =
-        "Reads the runs of a sweep over base rates (a study, CSV or JSONL; grid key matrix_rates,\n"
-        "column lr_base) and says what each base rate costs against the best one of its\n"
-        "(budget, r, width), the lowest point of a parabola in ln(rate). A rate transfers when "
-        "its\n"
-        "regret is small at every width and training length.\n\n"
-        "isodepth sweep ends with this page when the grid has matrix_rates; isodepth report\n"
-        "--rates RUNS makes it a section of a study's report.",
+    .details = "Reads the runs of a sweep over base rates (a study, CSV or JSONL; grid key "
+               "matrix_rates, column lr_base) and says what each base rate costs against the best "
+               "one of its (budget, r, width), the lowest point of a parabola in ln(rate). A rate "
+               "transfers when its regret is small at every width and training length.\n\n"
+               "isodepth sweep ends with this page when the grid has matrix_rates; isodepth report "
+               "--rates RUNS makes it a section of a study's report.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

@@ -19,17 +19,16 @@ struct report_args {
     struct iso_strings compare, rates;
 };
 
-static const struct report_args defaults = {.fit = ISO_FIT_ARGS_DEFAULTS, .law = "joint"};
-
+#define AT(field) offsetof(struct report_args, field)
 static const struct iso_opt options[] = {
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct report_args, out), "DIR",
-     "directory to write into (needed)", 0, 0},
-    {"compare", 'c', ISO_OPT_LIST, offsetof(struct report_args, compare), "VARIANT",
-     "table of another recipe to compare with RUNS; may be repeated", 0, 0},
-    {"rates", 0, ISO_OPT_LIST, offsetof(struct report_args, rates), "RUNS",
-     "a sweep over learning rates, for a section of its own; may be repeated", 0, 0},
-    ISO_LAW_OPT(report_args),
-    ISO_FIT_OPTS(report_args),
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "directory to write into (required)"},
+    {"compare", .letter = 'c', .kind = ISO_OPT_LIST, .offset = AT(compare), .arg = "VARIANT",
+     .help = "table of another recipe to compare with RUNS"},
+    {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
+     .help = "a sweep over learning rates, for a section of its own"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {0},
 };
 
@@ -39,7 +38,8 @@ static enum iso_status analysis_options(struct iso_analysis_options *o, const st
     *o = iso_analysis_defaults();
     enum iso_status st = iso_fit_args_options(&o->fit, &a->fit, err);
     o->resamples = (size_t)a->fit.resamples;
-    return st == ISO_OK ? iso_fit_args_law(&o->fit.law, a->law, err) : st;
+    o->fit.law = iso_law_find(a->law);
+    return st;
 }
 
 static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *arena,
@@ -230,20 +230,18 @@ const struct iso_cmd iso_cmd_report = {
     .name = "report",
     .operands = "RUNS...",
     .summary = "fit a table of runs and write a page with figures and tables",
-    .details =
-        "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as\n"
-        "`isodepth fit` does and writes into DIR: report.html, which needs no network;\n"
-        "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT adds\n"
-        "the change of phi between RUNS and that table under the joint law, and compare.json. A\n"
-        "study that was evaluated (isodepth eval STUDY) gets a section on its tasks, --rates one\n"
-        "on learning rates.\n\n"
-        "The figures need gnuplot (package gnuplot-nox). Without it the report is written with\n"
-        "its tables only and says so.",
+    .details = "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as "
+               "`isodepth fit` does and writes into DIR: report.html, which needs no network; "
+               "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT "
+               "adds the change of phi between RUNS and that table under the joint law, and "
+               "compare.json. A study that was evaluated (isodepth eval STUDY) gets a section on "
+               "its tasks, --rates one on learning rates.\n\n"
+               "The figures need gnuplot (package gnuplot-nox). Without it the report is written "
+               "with its tables only and says so.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,
     .opts = options,
-    .defaults = &defaults,
     .size = sizeof(struct report_args),
     .run = run,
 };

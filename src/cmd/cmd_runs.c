@@ -16,15 +16,16 @@ struct runs_args {
     const char *where;
 };
 
+#define AT(field) offsetof(struct runs_args, field)
 static const struct iso_opt options[] = {
-    {"where", 0, ISO_OPT_STRING, offsetof(struct runs_args, where), "CONDITION",
-     "only runs for which this holds, e.g. 'r=4 and budget>1e13'", 0, 0},
-    {"means", 0, ISO_OPT_FLAG, offsetof(struct runs_args, means), NULL,
-     "one line for all seeds of a design: mean loss with its 95 % interval", 0, 0},
-    {"csv", 0, ISO_OPT_FLAG, offsetof(struct runs_args, csv), NULL,
-     "print every column as CSV: the table that fit reads", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct runs_args, json), NULL,
-     "print JSON: every column, or the means", 0, 0},
+    {"where", .kind = ISO_OPT_STRING, .offset = AT(where), .arg = "CONDITION",
+     .help = "list only runs for which this holds, such as 'r=4 and budget>1e13'"},
+    {"means", .kind = ISO_OPT_FLAG, .offset = AT(means),
+     .help = "one line for all seeds of a design: mean loss with its 95 % interval"},
+    {"csv", .kind = ISO_OPT_FLAG, .offset = AT(csv),
+     .help = "print every column as CSV: the table that fit reads"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
+     .help = "print JSON: every column, or the means"},
     {0},
 };
 

@@ -14,8 +14,9 @@ struct status_args {
     bool json;
 };
 
+#define AT(field) offsetof(struct status_args, field)
 static const struct iso_opt options[] = {
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct status_args, json), NULL, "print JSON", 0, 0},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 
@@ -76,8 +77,8 @@ const struct iso_cmd iso_cmd_status = {
     .operands = "STUDY",
     .summary = "show how far a study is",
     .details = "Reads the study's store and the folders of the running runs; it needs no lock and "
-               "may be called at any time. When enough runs are done it also tells phi as "
-               "it stands, without an interval; isodepth fit STUDY gives one.",
+               "may be called at any time. When enough runs are done it also tells phi as it "
+               "stands, without an interval; isodepth fit STUDY gives one.",
     .group = "Study",
     .min_operands = 1,
     .max_operands = 1,

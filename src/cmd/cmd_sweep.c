@@ -5,6 +5,8 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "cmd/choices.h"
+#include "cmd/shared_args.h"
 #include "cmd/study_fit.h"
 #include "cmd/sweep_view.h"
 #include "data/loader.h"
@@ -34,52 +36,52 @@ struct sweep_args {
 static const struct sweep_args defaults = {
     .launcher = "local", .threads = 1, .retries = 2, .poll = 10};
 
+#define AT(field) offsetof(struct sweep_args, field)
 static const struct iso_opt options[] = {
-    {"data", 0, ISO_OPT_STRING, offsetof(struct sweep_args, data), "DIR",
-     "packed data; else the grid's key data", 0, 0},
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct sweep_args, out), "STUDY",
-     "directory of the study; made when missing, resumed when there", 0, 0},
-    {"jobs", 'j', ISO_OPT_INT, offsetof(struct sweep_args, jobs), "N",
-     "runs at once (default: cores / threads per run)", 1, 4096},
-    {"threads-per-run", 0, ISO_OPT_INT, offsetof(struct sweep_args, threads), "N",
-     "threads of each run (default 1: small models are fastest one per core)", 1, 1024},
-    {"memory", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, memory), "GB",
-     "memory for all runs together (default: 80 % of what is free)", 1e-3, 1e6},
-    {"retries", 0, ISO_OPT_INT, offsetof(struct sweep_args, retries), "N",
-     "try a failed run again N times (default 2)", 0, 1000},
-    {"reuse", 0, ISO_OPT_LIST, offsetof(struct sweep_args, reuse), "STUDY|RUNS.csv",
-     "take finished runs of the same id from there; without r = 1 in the grid also its r = 1 runs "
-     "at the grid's budgets; may be repeated",
-     0, 0},
-    {"seeds", 0, ISO_OPT_INT, offsetof(struct sweep_args, seeds), "N",
-     "repeat with seeds 1 to N, in the cells of --cells or in all", 1, 1000},
-    {"cells", 0, ISO_OPT_STRING, offsetof(struct sweep_args, cells), "CELLS",
-     "which cells --seeds repeats: 'r=4,budget=1e13; r=1,budget=1e13'", 0, 0},
-    {"set", 0, ISO_OPT_LIST, offsetof(struct sweep_args, set), "KEY=VALUE",
-     "change a setting of the grid; may be repeated", 0, 0},
-    {"dry-run", 'n', ISO_OPT_FLAG, offsetof(struct sweep_args, dry_run), NULL,
-     "print what would be trained, and how long it takes", 0, 0},
-    {"tflops", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, tflops), "X",
-     "speed of one run for --dry-run's hours (default: that of the study's finished runs)", 1e-9,
-     1e9},
-    {"rebuild", 0, ISO_OPT_FLAG, offsetof(struct sweep_args, rebuild), NULL,
-     "make the store study.db anew from the run folders, and stop", 0, 0},
-    {"no-fit", 0, ISO_OPT_FLAG, offsetof(struct sweep_args, no_fit), NULL,
-     "stop when the runs are done: no fit, no report", 0, 0},
-    {"launcher", 0, ISO_OPT_STRING, offsetof(struct sweep_args, launcher), "NAME",
-     "where runs run: local or slurm", 0, 0},
-    {"partition", 0, ISO_OPT_STRING, offsetof(struct sweep_args, partition), "NAME",
-     "slurm: partition", 0, 0},
-    {"time", 0, ISO_OPT_STRING, offsetof(struct sweep_args, time), "LIMIT",
-     "slurm: time limit of a task, as sbatch takes it; a task that reaches it saves and goes on", 0,
-     0},
-    {"at-once", 0, ISO_OPT_INT, offsetof(struct sweep_args, at_once), "N",
-     "slurm: let at most N tasks of an array run at once (default: what the cluster allows)", 1,
-     1000000},
-    {"sbatch", 0, ISO_OPT_LIST, offsetof(struct sweep_args, sbatch), "FLAG",
-     "slurm: a further flag for sbatch, e.g. --sbatch=--account=x; may be repeated", 0, 0},
-    {"poll", 0, ISO_OPT_NUMBER, offsetof(struct sweep_args, poll), "SECONDS",
-     "slurm: ask squeue this often (default 10)", 0.1, 3600},
+    {"data", .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR", .help = "packed data",
+     .fallback = "the grid's key data"},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "STUDY",
+     .help = "directory of the study: created, or resumed when it exists"},
+    {"jobs", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(jobs), .help = "runs at once",
+     .fallback = "cores / threads per run", .min = 1, .max = 4096},
+    {"threads-per-run", .kind = ISO_OPT_INT, .offset = AT(threads),
+     .help = "threads of each run; small models are fastest one per core", .min = 1, .max = 1024},
+    {"memory", .kind = ISO_OPT_NUMBER, .offset = AT(memory), .arg = "GB",
+     .help = "memory for all runs together", .fallback = "80 % of what is free", .min = 1e-3,
+     .max = 1e6},
+    {"retries", .kind = ISO_OPT_INT, .offset = AT(retries), .help = "retry a failed run N times",
+     .min = 0, .max = 1000},
+    {"reuse", .kind = ISO_OPT_LIST, .offset = AT(reuse), .arg = "STUDY|RUNS.csv",
+     .help = "reuse finished runs of the same id from there; without r = 1 in the grid also its r "
+             "= 1 runs at the grid's budgets"},
+    {"seeds", .kind = ISO_OPT_INT, .offset = AT(seeds),
+     .help = "repeat with seeds 1 to N, in the cells of --cells or in all", .min = 1, .max = 1000},
+    {"cells", .kind = ISO_OPT_STRING, .offset = AT(cells), .arg = "CELLS",
+     .help = "which cells --seeds repeats: 'r=4,budget=1e13; r=1,budget=1e13'"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(set), .table = &iso_grid_options},
+    {"dry-run", .letter = 'n', .kind = ISO_OPT_FLAG, .offset = AT(dry_run),
+     .help = "print what would be trained, and how long it would take"},
+    {"tflops", .kind = ISO_OPT_NUMBER, .offset = AT(tflops),
+     .help = "speed of one run for the hours of --dry-run",
+     .fallback = "that of the study's finished runs", .min = 1e-9, .max = 1e9},
+    {"rebuild", .kind = ISO_OPT_FLAG, .offset = AT(rebuild),
+     .help = "rebuild the store study.db from the run folders, and stop"},
+    {"no-fit", .kind = ISO_OPT_FLAG, .offset = AT(no_fit),
+     .help = "stop when the runs are done: no fit, no report"},
+    {"launcher", .kind = ISO_OPT_CHOICE, .offset = AT(launcher), .help = "where to train",
+     .choice = &iso_choice_launchers},
+    {"partition", .kind = ISO_OPT_STRING, .offset = AT(partition), .arg = "NAME",
+     .help = "slurm: partition"},
+    {"time", .kind = ISO_OPT_STRING, .offset = AT(time), .arg = "LIMIT",
+     .help = "slurm: time limit of a task, in the form sbatch reads; a task that reaches it saves "
+             "and resumes"},
+    {"at-once", .kind = ISO_OPT_INT, .offset = AT(at_once),
+     .help = "slurm: run at most N tasks of an array at once",
+     .fallback = "what the cluster allows", .min = 1, .max = 1000000},
+    {"sbatch", .kind = ISO_OPT_LIST, .offset = AT(sbatch), .arg = "FLAG",
+     .help = "slurm: a further flag for sbatch, such as --sbatch=--account=x"},
+    {"poll", .kind = ISO_OPT_NUMBER, .offset = AT(poll), .arg = "SECONDS",
+     .help = "slurm: how often to ask squeue", .min = 0.1, .max = 3600},
     {0},
 };
 
@@ -510,9 +512,6 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
 {
     struct call c = {.a = args, .err = err, .sw = {.lock = -1}};
     c.launcher = iso_launcher_find(c.a->launcher);
-    if (!c.launcher)
-        return iso_fail(err, ISO_USAGE, "--launcher: no launcher %s; there are local and slurm",
-                        c.a->launcher);
     if (!c.a->out && !c.a->dry_run)
         return iso_fail(err, ISO_USAGE, "where to? Give --out STUDY");
     if (!c.a->rebuild && ops.n == 0)
@@ -532,16 +531,16 @@ const struct iso_cmd iso_cmd_sweep = {
     .summary = "train every run of a grid, fit, and write the report",
     .details =
         "Plans the grid, trains what is missing (largest first), fits and writes "
-        "STUDY/report/report.html. "
-        "Started again it does what is missing and nothing else; a changed grid adds runs and "
-        "keeps "
-        "the old ones. It may be stopped or killed at any time: at most the steps since the last "
-        "checkpoint are lost. Exit code 3 means stopped and resumable.\n\n"
+        "STUDY/report/report.html. Started again it does what is missing and nothing else; a "
+        "changed grid adds runs and keeps the old ones. It may be stopped or killed at any time: "
+        "at most the steps since the last checkpoint are lost. Exit code 3 means stopped and "
+        "resumable.\n\n"
         "A study is one folder per run and a store study.db that can be made anew from the folders "
         "(--rebuild). docs/studies.md tells more; docs/cluster.md is about --launcher slurm.",
     .group = "Study",
     .min_operands = 0,
     .max_operands = 1,
+    .lists = (const struct iso_choice *const[]){&iso_choice_launchers, NULL},
     .opts = options,
     .defaults = &defaults,
     .size = sizeof(struct sweep_args),

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "cmd/shared_args.h"
 #include "data/reader.h"
 #include "data/tok_train.h"
 #include "data/tokenizer.h"
@@ -17,23 +18,22 @@
 /* ---- train ---- */
 
 struct train_args {
-    const char *out, *field, *format;
+    const char *out;
+    struct iso_source_args source;
     int64_t vocab;
     bool json;
 };
 
 static const struct train_args train_defaults = {.vocab = 4096};
 
-#define TRAIN_AT(field) offsetof(struct train_args, field)
+#define AT(field) offsetof(struct train_args, field)
 static const struct iso_opt train_options[] = {
-    {"out", 'o', ISO_OPT_STRING, TRAIN_AT(out), "FILE", "the model file to write (.model)", 0, 0},
-    {"vocab", 0, ISO_OPT_INT, TRAIN_AT(vocab), "N", "pieces of the vocabulary (default 4096)", 260,
-     1e6},
-    {"format", 0, ISO_OPT_STRING, TRAIN_AT(format), "NAME",
-     "of the files, when their names do not tell", 0, 0},
-    {"field", 0, ISO_OPT_STRING, TRAIN_AT(field), "NAME",
-     "JSONL member or Parquet column that holds the text (default text)", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, TRAIN_AT(json), NULL, "print JSON", 0, 0},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "FILE",
+     .help = "the model file to write (.model)"},
+    {"vocab", .kind = ISO_OPT_INT, .offset = AT(vocab), .help = "pieces of the vocabulary",
+     .min = 260, .max = 1e6},
+    {.kind = ISO_OPT_TABLE, .offset = AT(source), .table = &iso_source_options},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 
@@ -59,7 +59,7 @@ static enum iso_status run_train(const void *args, struct iso_operands ops, stru
     if (!iso_str_ends(a->out, ".model"))
         return iso_fail(err, ISO_USAGE, "--out %s: the name of a model ends in .model", a->out);
     struct iso_tok_train_result r;
-    struct iso_reader_opts reader = {.format = a->format, .field = a->field};
+    struct iso_reader_opts reader = {.format = a->source.format, .field = a->source.field};
     enum iso_status st =
         iso_tok_train(&r, a->out, a->vocab, (const char *const *)ops.at, ops.n, &reader, err);
     if (st != ISO_OK)
@@ -78,11 +78,10 @@ const struct iso_cmd iso_cmd_tokenizer_train = {
     .name = "tokenizer train",
     .operands = "SOURCE...",
     .summary = "train a byte-fallback BPE on text",
-    .details =
-        "A SOURCE is what isodepth pack takes: a file, a folder, or -.\n\n"
-        "Writes a SentencePiece model that loses nothing: no normalisation, no added spaces, bytes "
-        "for what the vocabulary lacks, so that decoding gives back the text. The same text gives "
-        "the same model.",
+    .details = "A SOURCE is what isodepth pack takes: a file, a folder, or -.\n\n"
+               "Writes a SentencePiece model that loses nothing: no normalisation, no added "
+               "spaces, bytes for what the vocabulary lacks, so that decoding gives back the text. "
+               "The same text gives the same model.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 1 << 20,
@@ -211,12 +210,12 @@ static enum iso_status run_decode(const void *args, struct iso_operands ops, str
 }
 
 static const struct iso_opt encode_options[] = {
-    {"bos", 0, ISO_OPT_FLAG, offsetof(struct line_args, bos), NULL, "put BOS in front", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct line_args, json), NULL, "a JSON array per line", 0,
-     0},
+    {"bos", .kind = ISO_OPT_FLAG, .offset = offsetof(struct line_args, bos),
+     .help = "put BOS in front"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = offsetof(struct line_args, json),
+     .help = "a JSON array per line"},
     {0},
 };
-static const struct iso_opt decode_options[] = {{0}};
 
 const struct iso_cmd iso_cmd_tokenizer_encode = {
     .name = "tokenizer encode",
@@ -236,12 +235,11 @@ const struct iso_cmd iso_cmd_tokenizer_decode = {
     .name = "tokenizer decode",
     .operands = "TOKENIZER [FILE]",
     .summary = "print the text of each line of token ids",
-    .details = "The opposite of tokenizer encode; ids may be separated by spaces or be a JSON "
-               "array.",
+    .details =
+        "The opposite of tokenizer encode; ids may be separated by spaces or be a JSON array.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 2,
-    .opts = decode_options,
     .size = sizeof(struct line_args),
     .run = run_decode,
 };
@@ -335,7 +333,8 @@ static enum iso_status run_info(const void *args, struct iso_operands ops, struc
 }
 
 static const struct iso_opt info_options[] = {
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct info_args, json), NULL, "print JSON", 0, 0},
+    {"json", .kind = ISO_OPT_FLAG, .offset = offsetof(struct info_args, json),
+     .help = "print JSON"},
     {0},
 };
 

@@ -12,21 +12,23 @@ struct train_args {
     bool tensorboard;
 };
 
+#define AT(field) offsetof(struct train_args, field)
 static const struct iso_opt options[] = {
-    {"out", 'o', ISO_OPT_STRING, offsetof(struct train_args, out), "DIR",
-     "directory of the run; an unfinished run in it goes on", 0, 0},
-    {"data", 'd', ISO_OPT_STRING, offsetof(struct train_args, data), "DIR",
-     "packed data (isodepth pack); overrides the file's", 0, 0},
-    {"run", 0, ISO_OPT_STRING, offsetof(struct train_args, run), "ID",
-     "the file is a grid: train its run of this id", 0, 0},
-    {"set", 0, ISO_OPT_LIST, offsetof(struct train_args, set), "KEY=VALUE",
-     "change a setting; may be repeated", 0, 0},
-    {"threads", 't', ISO_OPT_INT, offsetof(struct train_args, threads), "N",
-     "threads (default: all cores)", 1, 4096},
-    {"memory", 0, ISO_OPT_NUMBER, offsetof(struct train_args, memory), "GB",
-     "memory that the run may take (default: what is available)", 1e-3, 1e6},
-    {"tensorboard", 0, ISO_OPT_FLAG, offsetof(struct train_args, tensorboard), NULL,
-     "also write event files for TensorBoard", 0, 0},
+    {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
+     .help = "directory of the run; an unfinished run in it resumes"},
+    {"data", .letter = 'd', .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR",
+     .help = "packed data (isodepth pack), before the file's"},
+    {"run", .kind = ISO_OPT_STRING, .offset = AT(run), .arg = "ID",
+     .help = "the file is a grid: train its run of this id"},
+    {"set", .kind = ISO_OPT_LIST, .offset = AT(set), .arg = "KEY=VALUE",
+     .help = "change a setting"},
+    {"threads", .letter = 't', .kind = ISO_OPT_INT, .offset = AT(threads), .help = "threads",
+     .fallback = "all cores", .min = 1, .max = 4096},
+    {"memory", .kind = ISO_OPT_NUMBER, .offset = AT(memory), .arg = "GB",
+     .help = "memory that the run may use", .fallback = "what is available", .min = 1e-3,
+     .max = 1e6},
+    {"tensorboard", .kind = ISO_OPT_FLAG, .offset = AT(tensorboard),
+     .help = "also write event files for TensorBoard"},
     {0},
 };
 
@@ -67,11 +69,11 @@ const struct iso_cmd iso_cmd_train = {
     .operands = "RUN.yaml",
     .summary = "train one model",
     .details =
-        "RUN.yaml holds the settings of one run (docs/training.md), among them its horizon: one "
-        "of budget (training FLOPs), tokens or steps. With --run the file is a grid instead.\n\n"
-        "The directory gets config.yaml, metrics.jsonl, model.safetensors, "
-        "optimiser.safetensors and, last of all, result.json. Ctrl-C finishes the step, saves "
-        "and leaves with exit code 3; the same command goes on from there, bit for bit.",
+        "RUN.yaml holds the settings of one run (docs/training.md), among them its horizon: one of "
+        "budget (training FLOPs), tokens or steps. With --run the file is a grid instead.\n\n"
+        "The directory gets config.yaml, metrics.jsonl, model.safetensors, optimiser.safetensors "
+        "and, last of all, result.json. Ctrl-C finishes the step, saves and leaves with exit code "
+        "3; the same command goes on from there, bit for bit.",
     .group = "Train",
     .min_operands = 1,
     .max_operands = 1,

@@ -23,10 +23,11 @@ struct version_args {
     bool verbose, json;
 };
 
+#define AT(field) offsetof(struct version_args, field)
 static const struct iso_opt options[] = {
-    {"verbose", 'v', ISO_OPT_FLAG, offsetof(struct version_args, verbose), NULL,
-     "also show compiler, kernels and optional parts", 0, 0},
-    {"json", 0, ISO_OPT_FLAG, offsetof(struct version_args, json), NULL, "print JSON", 0, 0},
+    {"verbose", .letter = 'v', .kind = ISO_OPT_FLAG, .offset = AT(verbose),
+     .help = "also show compiler, kernels and optional parts"},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
 };
 

@@ -3,7 +3,8 @@
 
 #include "base/file.h"
 #include "base/parallel.h"
-#include "fit/interval.h"
+#include "cmd/choices.h"
+#include "fit/analysis.h"
 #include "fit/solver.h"
 
 #include <inttypes.h>
@@ -11,40 +12,72 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define AT(field) offsetof(struct iso_fit_args, field)
+static const struct iso_opt fit_opts[] = {
+    {"injection", .kind = ISO_OPT_CHOICE, .offset = AT(injection), .arg = "WHERE",
+     .help = "where to count the injection's parameters", .choice = &iso_choice_injections},
+    {"embeddings", .kind = ISO_OPT_FLAG, .offset = AT(embeddings),
+     .help = "count embeddings (column n_embed) in N_once"},
+    {"delta", .kind = ISO_OPT_NUMBER, .offset = AT(delta),
+     .help = "width of the Huber loss in ln L", .min = 1e-9, .max = 10},
+    {"starts", .kind = ISO_OPT_INT, .offset = AT(starts), .help = "random starts of every fit",
+     .min = 1, .max = 1000000},
+    {"resamples", .kind = ISO_OPT_INT, .offset = AT(resamples),
+     .help = "refits of every bootstrap; 0: no intervals", .min = 0, .max = 1000000},
+    {"seed", .kind = ISO_OPT_INT, .offset = AT(seed), .help = "seed of starts and resamples"},
+    {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
+     .help = "threads; the digits do not depend on them", .fallback = "all cores", .min = 1,
+     .max = 1024},
+    {"solver", .kind = ISO_OPT_CHOICE, .offset = AT(solver), .help = "method of the fit",
+     .choice = &iso_choice_solvers},
+    {0},
+};
+
+static void set_fit_defaults(void *args)
+{
+    const struct iso_analysis_options o = iso_analysis_defaults();
+    *(struct iso_fit_args *)args = (struct iso_fit_args){
+        .injection = iso_injection_name(o.fit.injection),
+        .solver = iso_solvers[0]->name,
+        .embeddings = o.fit.embeddings,
+        .delta = o.fit.delta,
+        .starts = o.fit.starts,
+        .resamples = (int64_t)o.resamples,
+        .seed = (int64_t)o.fit.seed,
+    };
+}
+
+const struct iso_opt_table iso_fit_options = {fit_opts, set_fit_defaults};
+
+static const struct iso_opt law_opts[] = {
+    {"law", .kind = ISO_OPT_CHOICE, .help = "the law to fit", .choice = &iso_choice_laws},
+    {0},
+};
+
+static void set_law_default(void *args)
+{
+    *(const char **)args = iso_laws[0]->name;
+}
+
+const struct iso_opt_table iso_law_options = {law_opts, set_law_default};
+
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
                                      struct iso_err *err)
 {
-    *out = iso_fit_defaults();
-    if (!iso_injection_parse(&out->injection, args->injection))
-        return iso_fail(err, ISO_USAGE,
-                        "--injection: expected once, recurrent or none, found \"%s\"",
-                        args->injection);
-    out->solver = iso_solver_find(args->solver);
-    if (!out->solver)
-        return iso_fail(err, ISO_USAGE, "--solver: expected newton or lbfgs, found \"%s\"",
-                        args->solver);
     if (args->resamples != 0 && args->resamples < ISO_MIN_RESAMPLES)
         return iso_fail(err, ISO_USAGE,
                         "--resamples: a 95 %% interval needs at least %d refits, found %" PRId64
                         "; 0 computes none",
                         ISO_MIN_RESAMPLES, args->resamples);
+    *out = iso_fit_defaults();
+    iso_injection_parse(&out->injection, args->injection);
+    out->solver = iso_solver_find(args->solver);
     out->embeddings = args->embeddings;
     out->delta = args->delta;
     out->starts = (int)args->starts;
     out->seed = (uint64_t)args->seed;
     out->threads = args->threads ? (int)args->threads : iso_cpu_count();
     return ISO_OK;
-}
-
-enum iso_status iso_fit_args_law(const struct iso_law **out, const char *name, struct iso_err *err)
-{
-    *out = iso_law_find(name);
-    if (*out)
-        return ISO_OK;
-    const char *near = iso_law_nearest(name);
-    return iso_fail(err, ISO_USAGE, "--law: there is no law \"%s\"; %s%s%s", name,
-                    near ? "did you mean " : "isodepth help fit lists them", near ? near : "",
-                    near ? "?" : "");
 }
 
 enum iso_status iso_fit_args_format(bool json, bool latex, struct iso_err *err)

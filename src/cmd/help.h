@@ -1,4 +1,4 @@
-/* Help pages, man pages and shell completion, all from the command tables. */
+/* Help pages, from the command tables. */
 #ifndef ISO_CMD_HELP_H
 #define ISO_CMD_HELP_H
 

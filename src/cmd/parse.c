@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "cmd/help.h"
+#include "cmd/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ struct line {
     const struct iso_cmd *cmd;
     char **argv;
     int argc, at;
-    unsigned char *args; /* the command's struct */
+    struct iso_opt *opts; /* of the command, all of them */
+    unsigned char *args;  /* the command's struct */
     struct iso_operands ops;
     struct iso_err *err;
     bool help;
@@ -45,7 +47,7 @@ const struct iso_cmd *iso_command_named(const char *first, const char *second)
     return NULL;
 }
 
-/* The command that the first words name; two-word names win.  *words tells how many. */
+/* The command that the first words name; two-word names win.  *words: how many words. */
 static const struct iso_cmd *find_command(int argc, char **argv, int *words)
 {
     if (iso_str_eq(argv[0], "--version"))
@@ -57,28 +59,32 @@ static const struct iso_cmd *find_command(int argc, char **argv, int *words)
     return two ? two : iso_command_named(argv[0], NULL);
 }
 
-static enum iso_status store(struct line *l, const struct iso_opt *opt, const char *value)
+static const char *nth_choice(const void *ctx, size_t i)
+{
+    const struct iso_choice *choice = ctx;
+    return choice->name(i);
+}
+
+static enum iso_status store_choice(struct line *l, const struct iso_opt *opt, const char *value)
+{
+    const char *found = opt->choice->name(iso_choice_index(opt->choice, value));
+    if (found) {
+        *(const char **)(void *)(l->args + opt->offset) = found;
+        return ISO_OK;
+    }
+    struct iso_str all = {0};
+    iso_choice_write(&all, opt->choice);
+    const char *near = iso_nearest(value, nth_choice, opt->choice);
+    iso_fail(l->err, ISO_USAGE, "--%s: expected %s, found \"%s\"%s%s%s", opt->name,
+             iso_str_text(&all), value, near ? ". Did you mean " : "", near ? near : "",
+             near ? "?" : "");
+    iso_str_release(&all);
+    return ISO_USAGE;
+}
+
+static enum iso_status store_number(struct line *l, const struct iso_opt *opt, const char *value)
 {
     void *field = l->args + opt->offset;
-    switch (opt->kind) {
-    case ISO_OPT_FLAG:
-        *(bool *)field = true;
-        return ISO_OK;
-    case ISO_OPT_STRING:
-        /* "$DIR" unset: what is put behind it would go to the root of the file system. */
-        if (iso_str_eq(opt->name, "out") && !*value)
-            return iso_fail(l->err, ISO_USAGE, "--out: the name is empty; for this folder write .");
-        *(const char **)field = value;
-        return ISO_OK;
-    case ISO_OPT_LIST: {
-        struct iso_strings *list = field;
-        *ISO_PUSH(list->at, list->n, list->room) = value;
-        return ISO_OK;
-    }
-    case ISO_OPT_INT:
-    case ISO_OPT_NUMBER:
-        break;
-    }
     double x;
     int64_t whole;
     bool integer = opt->kind == ISO_OPT_INT;
@@ -97,6 +103,31 @@ static enum iso_status store(struct line *l, const struct iso_opt *opt, const ch
     return ISO_OK;
 }
 
+static enum iso_status store(struct line *l, const struct iso_opt *opt, const char *value)
+{
+    void *field = l->args + opt->offset;
+    switch (opt->kind) {
+    case ISO_OPT_FLAG:
+        *(bool *)field = true;
+        return ISO_OK;
+    case ISO_OPT_STRING:
+        /* An unset "$DIR" would put what follows it at the root of the file system. */
+        if (iso_str_eq(opt->name, "out") && !*value)
+            return iso_fail(l->err, ISO_USAGE, "--out: the name is empty; for this folder write .");
+        *(const char **)field = value;
+        return ISO_OK;
+    case ISO_OPT_LIST: {
+        struct iso_strings *list = field;
+        *ISO_PUSH(list->at, list->n, list->room) = value;
+        return ISO_OK;
+    }
+    case ISO_OPT_CHOICE:
+        return store_choice(l, opt, value);
+    default:
+        return store_number(l, opt, value);
+    }
+}
+
 static enum iso_status store_with_value(struct line *l, const struct iso_opt *opt,
                                         const char *value)
 {
@@ -108,7 +139,7 @@ static enum iso_status store_with_value(struct line *l, const struct iso_opt *op
     if (!value) {
         if (l->at >= l->argc)
             return iso_fail(l->err, ISO_USAGE, "--%s needs a value: --%s %s", opt->name, opt->name,
-                            opt->arg);
+                            iso_option_arg(opt));
         value = l->argv[l->at++];
     }
     return store(l, opt, value);
@@ -121,10 +152,10 @@ static enum iso_status parse_long(struct line *l, const char *text)
     snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text);
     if (iso_str_eq(name, "help"))
         return l->help = true, ISO_OK;
-    for (const struct iso_opt *o = l->cmd->opts; o->name; o++)
+    for (const struct iso_opt *o = l->opts; o->name; o++)
         if (iso_str_eq(o->name, name))
             return store_with_value(l, o, equals ? equals + 1 : NULL);
-    const char *near = iso_nearest(name, nth_option, l->cmd->opts);
+    const char *near = iso_nearest(name, nth_option, l->opts);
     return near ? iso_fail(l->err, ISO_USAGE, "unknown option --%s. Did you mean --%s?", name, near)
                 : iso_fail(l->err, ISO_USAGE, "unknown option --%s; see isodepth help %s", name,
                            l->cmd->name);
@@ -135,7 +166,7 @@ static enum iso_status parse_short(struct line *l, const char *text)
     for (; *text; text++) {
         if (*text == 'h')
             return l->help = true, ISO_OK;
-        const struct iso_opt *o = l->cmd->opts;
+        const struct iso_opt *o = l->opts;
         while (o->name && o->letter != *text)
             o++;
         if (!o->name)
@@ -184,7 +215,7 @@ static enum iso_status check_operands(const struct line *l)
 
 static void free_lists(const struct line *l)
 {
-    for (const struct iso_opt *o = l->cmd->opts; o->name; o++)
+    for (const struct iso_opt *o = l->opts; o->name; o++)
         if (o->kind == ISO_OPT_LIST)
             free(((struct iso_strings *)(void *)(l->args + o->offset))->at);
 }
@@ -192,9 +223,8 @@ static void free_lists(const struct line *l)
 static enum iso_status parse_and_run(struct line *l)
 {
     const struct iso_cmd *c = l->cmd;
-    l->args = iso_alloc(1, c->size);
-    if (c->defaults)
-        memcpy(l->args, c->defaults, c->size);
+    l->opts = iso_options_of(c);
+    l->args = iso_options_defaults(c);
     l->ops.at = iso_alloc((size_t)l->argc, sizeof *l->ops.at);
     enum iso_status st = parse_options(l);
     if (st == ISO_OK && l->help)
@@ -203,6 +233,7 @@ static enum iso_status parse_and_run(struct line *l)
         st = c->run(l->args, l->ops, l->err);
     free_lists(l);
     free(l->args);
+    free(l->opts);
     free(l->ops.at);
     return st;
 }

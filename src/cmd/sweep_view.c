@@ -3,11 +3,11 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { BAR = 28, MAX_RUN_LINES = 16 };
@@ -103,16 +103,10 @@ static void event(void *ctx, const char *text)
     iso_log_info("%s", text);
 }
 
-static size_t screen_columns(void)
-{
-    struct winsize w;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1U : 79;
-}
-
 static void show_live(struct iso_sweep_view *view, const struct iso_schedule_now *now)
 {
     struct iso_str text = {0};
-    iso_sweep_view_write(&text, now, screen_columns());
+    iso_sweep_view_write(&text, now, iso_screen_columns(stderr) - 1);
     wipe(view);
     fputs(iso_str_text(&text), stderr);
     fflush(stderr);

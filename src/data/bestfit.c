@@ -33,6 +33,8 @@ struct entry {
     uint32_t length, slot;
 };
 
+const char *const iso_long_name[ISO_N_LONG] = {"split", "crop"};
+
 struct iso_bestfit {
     size_t row_len, buffer;
     enum iso_long rule;

@@ -11,7 +11,9 @@
 enum iso_long {
     ISO_LONG_SPLIT, /* it is cut into row-long pieces first, each with BOS in front */
     ISO_LONG_CROP,  /* when it is the shortest its head fills a row, and the rest is cropped */
+    ISO_N_LONG,
 };
+extern const char *const iso_long_name[ISO_N_LONG]; /* "split", "crop" */
 
 /* tokens = kept + cropped + dropped, always once the packer is finished. */
 struct iso_pack_counts {

@@ -133,7 +133,7 @@ static enum iso_status make_plan(struct packing *p, struct iso_err *err)
     iso_pack_plan_set(plan, "vocab", "%u", plan->spec.vocab);
     iso_pack_plan_set(plan, "bos", "%d", (int)plan->spec.bos);
     iso_pack_plan_set(plan, "val", "%s", o->val_by_name ? "files" : iso_format_double(val, o->val));
-    iso_pack_plan_set(plan, "long", "%s", o->rule == ISO_LONG_SPLIT ? "split" : "crop");
+    iso_pack_plan_set(plan, "long", "%s", iso_long_name[o->rule]);
     iso_pack_plan_set(plan, "seed", "%llu", (unsigned long long)o->seed);
     iso_pack_plan_set(plan, "format", "%s", o->reader.format ? o->reader.format : "auto");
     iso_pack_plan_set(plan, "field", "%s", o->reader.field ? o->reader.field : "auto");

@@ -116,7 +116,7 @@ expect() { # CODE WORDS ARGUMENTS...
     grep -q -- "$words" "$work/stderr" || fail "'$*' says: $(cat "$work/stderr")"
 }
 expect 2 'did you mean joint' fit examples/paper_baseline.csv --law jiont
-expect 2 'expected once, recurrent or none' fit examples/paper_baseline.csv --injection twice
+expect 2 'expected .*, found "twice"' fit examples/paper_baseline.csv --injection twice
 expect 2 'use --law chinchilla' fit examples/paper_baseline.csv --by r
 expect 2 'law chinchilla has no phi' fit examples/paper_baseline.csv --law chinchilla --phi 1
 expect 2 'needs at least 40 refits, found 1;' fit examples/paper_baseline.csv --resamples 1

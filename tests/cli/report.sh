@@ -202,8 +202,8 @@ expect() { # CODE TEXT ARGS...
     grep -qF -- "$text" "$dir/said" || fail "report $*: said '$(cat "$dir/said")'"
 }
 expect 2 "--out DIR" "$runs"
-expect 2 "no law \"jont\"; did you mean joint?" "$runs" --out "$dir/x" --law jont
-expect 2 "expected once, recurrent or none" "$runs" --out "$dir/x" --injection twice
+expect 2 "found \"jont\". Did you mean joint?" "$runs" --out "$dir/x" --law jont
+expect 2 "--injection: expected" "$runs" --out "$dir/x" --injection twice
 expect 2 "would overwrite its input" "$dir/study" --out "$dir/study/../study"
 expect 2 "would overwrite its input" "$runs" --rates "$dir/study" --out "$dir/study"
 cmp "$runs" "$dir/study/runs.csv" || fail "the input was overwritten"

@@ -116,6 +116,22 @@ static void test_nearest(void **state)
     assert_null(iso_nearest("xyzzy", nth_word, words));
 }
 
+static void test_wrap(void **state)
+{
+    (void)state;
+    struct iso_str s = {0};
+    iso_str_wrap(&s, "one two three\nfour\n\n  five six seven", 0, 10);
+    assert_string_equal(s.text, "one two\nthree four\n\n  five six\n  seven");
+    iso_str_clear(&s);
+    iso_str_puts(&s, "  -x  ");
+    iso_str_wrap(&s, "\u03c6 = 0.4 [0.3, 0.5]", 6, 14);
+    assert_string_equal(s.text, "  -x  \u03c6 = 0.4\n      [0.3,\n      0.5]");
+    iso_str_clear(&s);
+    iso_str_wrap(&s, "unbreakable word", 0, 4);
+    assert_string_equal(s.text, "unbreakable\nword");
+    iso_str_release(&s);
+}
+
 static void test_json(void **state)
 {
     (void)state;
@@ -433,21 +449,14 @@ static void test_parallel_without_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_philox),
-        cmocka_unit_test(test_rng_moments),
-        cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_bad_bytes),
-        cmocka_unit_test(test_json_broken),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_settings_broken),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_parallel),
-        cmocka_unit_test(test_parallel_without_threads),
+        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_rng_moments), cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_nearest),     cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_json),        cmocka_unit_test(test_json_bad_bytes),
+        cmocka_unit_test(test_json_broken), cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_settings),    cmocka_unit_test(test_settings_broken),
+        cmocka_unit_test(test_table),       cmocka_unit_test(test_files),
+        cmocka_unit_test(test_parallel),    cmocka_unit_test(test_parallel_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

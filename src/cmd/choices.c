@@ -1,0 +1,82 @@
+/* Choices: see choices.h. */
+#include "cmd/choices.h"
+
+#include "data/bestfit.h"
+#include "data/loader.h"
+#include "data/reader.h"
+#include "fit/fit.h"
+#include "fit/solver.h"
+#include "loop/loop.h"
+#include "sweep/launch.h"
+
+static const char *law_name(size_t i)
+{
+    return iso_laws[i] ? iso_laws[i]->name : NULL;
+}
+
+static const char *law_help(size_t i)
+{
+    return iso_laws[i]->summary;
+}
+
+const struct iso_choice iso_choice_laws = {"Laws", law_name, law_help};
+
+static const char *solver_name(size_t i)
+{
+    return iso_solvers[i] ? iso_solvers[i]->name : NULL;
+}
+
+static const char *solver_help(size_t i)
+{
+    return iso_solvers[i]->summary;
+}
+
+const struct iso_choice iso_choice_solvers = {"Solvers", solver_name, solver_help};
+
+static const char *injection_name(size_t i)
+{
+    return i <= ISO_INJECT_NONE ? iso_injection_name((enum iso_injection)i) : NULL;
+}
+
+const struct iso_choice iso_choice_injections = {"Injection", injection_name, NULL};
+
+static const char *loop_name(size_t i)
+{
+    return iso_loops[i] ? iso_loops[i]->name : NULL;
+}
+
+static const char *loop_help(size_t i)
+{
+    return iso_loops[i]->help;
+}
+
+const struct iso_choice iso_choice_loops = {"Loop mechanisms", loop_name, loop_help};
+
+static const char *launcher_name(size_t i)
+{
+    return iso_launchers[i] ? iso_launchers[i]->name : NULL;
+}
+
+static const char *launcher_help(size_t i)
+{
+    return iso_launchers[i]->help;
+}
+
+const struct iso_choice iso_choice_launchers = {"Launchers", launcher_name, launcher_help};
+
+const struct iso_choice iso_choice_formats = {"Formats", iso_reader_format_name,
+                                              iso_reader_format_help};
+
+static const char *split_name(size_t i)
+{
+    return i < ISO_N_SPLIT ? iso_split_name[i] : NULL;
+}
+
+const struct iso_choice iso_choice_splits = {"Splits", split_name, NULL};
+
+static const char *long_rule_name(size_t i)
+{
+    return i < ISO_N_LONG ? iso_long_name[i] : NULL;
+}
+
+const struct iso_choice iso_choice_long_rules = {"Long documents", long_rule_name, NULL};

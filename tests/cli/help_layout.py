@@ -1,0 +1,36 @@
+"""Checks the layout of a help page: help_layout.py WIDTH < PAGE
+
+No line is longer than WIDTH, and none ends early: the first word of the next line of the same
+paragraph would not have fitted.  That finds line ends in the middle of a paragraph's text."""
+import re
+import sys
+
+width = int(sys.argv[1])
+problems = []
+
+
+def check_pair(line, after):
+    if len(line) + 1 + len(after.split()[0]) <= width:
+        problems.append(f"ends early: {line!r}, then {after!r}")
+
+
+def check_list(lines):
+    """Entries begin at two spaces or six; their text continues further to the right."""
+    for line, after in zip(lines, lines[1:]):
+        continues = after.startswith(" " * 10)
+        bare_label = not line.startswith(" " * 10) and not re.search(r"\S\s\s+\S", line)
+        if continues and not bare_label:
+            check_pair(line, after)
+
+
+for block in sys.stdin.read().rstrip("\n").split("\n\n"):
+    lines = block.split("\n")
+    problems += [f"longer than {width}: {line!r}" for line in lines if len(line) > width]
+    if len(lines) > 1 and not lines[0].startswith(" ") and lines[1].startswith("  "):
+        check_list(lines[1:])
+    else:
+        for pair in zip(lines, lines[1:]):
+            check_pair(*pair)
+for problem in problems:
+    print(problem)
+sys.exit(bool(problems))
