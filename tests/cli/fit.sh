@@ -115,7 +115,7 @@ expect() { # CODE WORDS ARGUMENTS...
     [ $status = "$code" ] || fail "exit $status for: $*"
     grep -q -- "$words" "$work/stderr" || fail "'$*' says: $(cat "$work/stderr")"
 }
-expect 2 'did you mean joint' fit examples/paper_baseline.csv --law jiont
+expect 2 'Did you mean joint' fit examples/paper_baseline.csv --law jiont
 expect 2 'expected .*, found "twice"' fit examples/paper_baseline.csv --injection twice
 expect 2 'use --law chinchilla' fit examples/paper_baseline.csv --by r
 expect 2 'law chinchilla has no phi' fit examples/paper_baseline.csv --law chinchilla --phi 1

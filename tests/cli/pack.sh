@@ -89,7 +89,7 @@ status=0; "$iso" pack "$work/j.jsonl" --tokenizer bytes -T 63 --out "$work/named
 # Usage errors.
 status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --format txt --out "$work/one" \
     2> "$work/err" || status=$?
-[ $status = 2 ] && grep -q "--format: expected .* found \"txt\". Did you mean text?" "$work/err" ||
+[ $status = 2 ] && grep -q -- "--format: expected .* found \"txt\". Did you mean text?" "$work/err" ||
     fail "--format: $(cat "$work/err")"
 for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0" "--vocab 99"; do
     status=0

@@ -79,8 +79,9 @@ loop: hyper
 bptt: half" 'g.yaml:5: bptt: loop hyper needs full backpropagation (bptt: full): with window 2 of r = 4 the early iterations'"'"' own scalars would get no gradient'
 broken "$good
 loop: hypr" 'g.yaml:4: loop: unknown mechanism "hypr". Did you mean hyper?'
+mechanisms=$("$iso" help plan | sed -n '/^Loop mechanisms/,/^$/s/^  \([a-z_]\+\)  .*/ \1/p' | tr -d '\n')
 broken "$good
-loop: fold" 'g.yaml:4: loop: unknown mechanism "fold"; there are none linear '
+loop: fold" "g.yaml:4: loop: unknown mechanism \"fold\"; there are$mechanisms"
 broken "$good
 loop: {lanes: 2}" 'g.yaml:4: loop: name is missing: {name: hyper, lanes: 2}'
 broken "$good
