@@ -43,9 +43,11 @@ struct iso_loop_option {
 struct iso_loop_param {
     const char *name; /* in checkpoints */
     enum iso_param_group group;
-    /* Sizes, outermost first; unused ones are 0.  A matrix is (out, in). */
+    /* Sizes, outermost first; a matrix is (out, in).  They arrive as zeros, and unused ones stay
+     * so; when all do, the model has no such parameter. */
     void (*shape)(size_t dims[3], const struct iso_loop_shape *s);
-    void (*init)(float *w, const struct iso_loop_shape *s);
+    void (*init)(float *w, size_t n,
+                 const struct iso_loop_shape *s); /* start values of n elements */
 };
 
 /* A number about the parameters that every line of a run's metrics shows. */
@@ -60,8 +62,8 @@ struct iso_loop_pass {
     struct iso_ws *ws;
     struct iso_loop_shape shape;
     size_t rows;                                /* M: sequences x T */
-    const float *w[ISO_LOOP_PARAMS];            /* parameters, as listed in the row */
-    float *dw[ISO_LOOP_PARAMS];                 /* their gradients; NULL without backward */
+    const float *w[ISO_LOOP_PARAMS];            /* parameters as the row lists them; NULL: none */
+    float *dw[ISO_LOOP_PARAMS];                 /* their gradients; NULL in a forward pass */
     struct iso_packed forward[ISO_LOOP_PARAMS]; /* matrices packed for x Wᵀ: K = in, N = out */
     struct iso_packed reverse[ISO_LOOP_PARAMS]; /* and for dy W: K = out, N = in */
     float *saved;         /* saved_floats of it, from start to the end of the backward */
@@ -76,7 +78,8 @@ struct iso_loop_ops {
 
     /* --- accounting, per token --- */
     bool looped;         /* false only for the plain stack */
-    bool full_bptt_only; /* true when truncation would leave parameters without gradient */
+    bool full_bptt_only; /* truncation would leave parameters without a gradient, its own or the
+                            prelude's: refused */
     bool any_depth;      /* a checkpoint can be run at another r */
     int64_t (*n_inject)(const struct iso_loop_shape *s);       /* parameters counted as n_inject */
     double (*flops_iteration)(const struct iso_loop_shape *s); /* forward, each iteration */
@@ -108,7 +111,10 @@ extern const struct iso_loop_ops iso_loop_none, iso_loop_linear, iso_loop_additi
 
 const struct iso_loop_ops *iso_loop_find(const char *name); /* NULL when unknown */
 
-/* Helpers that several mechanisms share. */
+/* --- what several mechanisms share --- */
+void iso_loop_per_channel(size_t dims[3], const struct iso_loop_shape *s); /* a vector [d] */
+void iso_loop_zeros(float *w, size_t n, const struct iso_loop_shape *s);
+void iso_loop_ones(float *w, size_t n, const struct iso_loop_shape *s);
 int64_t iso_loop_no_params(const struct iso_loop_shape *s);
 double iso_loop_no_flops(const struct iso_loop_shape *s);
 size_t iso_loop_one_lane(const struct iso_loop_shape *s);

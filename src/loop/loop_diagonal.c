@@ -37,26 +37,15 @@ static bool has_matrix(const struct iso_loop_shape *s)
     return s->opt[0] != 0;
 }
 
-static void vector_shape(size_t dims[3], const struct iso_loop_shape *s)
-{
-    dims[0] = s->d;
-}
-
-static void vector_init(float *w, const struct iso_loop_shape *s)
-{
-    for (size_t c = 0; c < s->d; c++)
-        w[c] = 0;
-}
-
 static void matrix_shape(size_t dims[3], const struct iso_loop_shape *s)
 {
     dims[0] = dims[1] = has_matrix(s) ? s->d : 0;
 }
 
-static void matrix_init(float *w, const struct iso_loop_shape *s)
+static void matrix_init(float *w, size_t n, const struct iso_loop_shape *s)
 {
-    for (size_t n = 0; n < s->d * s->d; n++)
-        w[n] = n / s->d == n % s->d;
+    for (size_t i = 0; i < n; i++)
+        w[i] = i / s->d == i % s->d;
 }
 
 static int64_t n_inject(const struct iso_loop_shape *s)
@@ -169,8 +158,8 @@ const struct iso_loop_ops iso_loop_diagonal = {
     .name = "diagonal",
     .help = "a learned decay of the state per channel, plus the prelude's output",
     .option = {{"matrix", "1: a learned d x d map of the prelude's output, 0: none", 0, 1, 0}},
-    .param = {{"inject.a", ISO_GROUP_SCALAR, vector_shape, vector_init},
-              {"inject.delta", ISO_GROUP_SCALAR, vector_shape, vector_init},
+    .param = {{"inject.a", ISO_GROUP_SCALAR, iso_loop_per_channel, iso_loop_zeros},
+              {"inject.delta", ISO_GROUP_SCALAR, iso_loop_per_channel, iso_loop_zeros},
               {"inject.B", ISO_GROUP_MATRIX, matrix_shape, matrix_init}},
     .gauge = {{"decay_mean", decay_mean}, {"decay_max", decay_max}},
     .looped = true,

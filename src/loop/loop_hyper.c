@@ -27,25 +27,12 @@ static void mixing_shape(size_t dims[3], const struct iso_loop_shape *s)
     dims[1] = dims[2] = lanes(s);
 }
 
-static void alpha_init(float *w, const struct iso_loop_shape *s)
+/* Row i of [..., K] is one-hot(i mod K): that is α, and with [r, K, K] it is M[i] = I. */
+static void one_hot_rows(float *w, size_t n, const struct iso_loop_shape *s)
 {
     size_t K = lanes(s);
-    for (size_t i = 0; i < (size_t)s->r; i++)
-        for (size_t k = 0; k < K; k++)
-            w[i * K + k] = i % K == k;
-}
-
-static void mixing_init(float *w, const struct iso_loop_shape *s)
-{
-    size_t K = lanes(s);
-    for (size_t n = 0; n < (size_t)s->r * K * K; n++)
-        w[n] = n / K % K == n % K;
-}
-
-static void beta_init(float *w, const struct iso_loop_shape *s)
-{
-    for (size_t n = 0; n < (size_t)s->r * lanes(s); n++)
-        w[n] = 1;
+    for (size_t i = 0; i < n; i++)
+        w[i] = i / K % K == i % K;
 }
 
 static double flops_iteration(const struct iso_loop_shape *s)
@@ -140,9 +127,9 @@ const struct iso_loop_ops iso_loop_hyper = {
     .name = "hyper",
     .help = "hyperconnections: parallel lanes, mixed at every iteration",
     .option = {{"lanes", "parallel residual lanes", 2, 16, 2}},
-    .param = {{"lane_alpha", ISO_GROUP_SCALAR, vector_shape, alpha_init},
-              {"lane_mixing", ISO_GROUP_SCALAR, mixing_shape, mixing_init},
-              {"lane_beta", ISO_GROUP_SCALAR, vector_shape, beta_init}},
+    .param = {{"lane_alpha", ISO_GROUP_SCALAR, vector_shape, one_hot_rows},
+              {"lane_mixing", ISO_GROUP_SCALAR, mixing_shape, one_hot_rows},
+              {"lane_beta", ISO_GROUP_SCALAR, vector_shape, iso_loop_ones}},
     .looped = true,
     .full_bptt_only = true,
     .n_inject = iso_loop_no_params, /* a handful of scalars: no term of N, by definition */

@@ -11,11 +11,10 @@ static void weight_shape(size_t dims[3], const struct iso_loop_shape *s)
     dims[1] = 2 * s->d;
 }
 
-static void weight_init(float *w, const struct iso_loop_shape *s)
+static void weight_init(float *w, size_t n, const struct iso_loop_shape *s)
 {
-    for (size_t o = 0; o < s->d; o++)
-        for (size_t i = 0; i < 2 * s->d; i++)
-            w[o * 2 * s->d + i] = o == i;
+    for (size_t i = 0; i < n; i++)
+        w[i] = i / (2 * s->d) == i % (2 * s->d);
 }
 
 static int64_t n_inject(const struct iso_loop_shape *s)

@@ -1,5 +1,6 @@
-/* Passthrough: u = h, nothing is injected; the state starts as the prelude's output.  With one
- * iteration of all layers this is the plain stack, the `none` row. */
+/* Passthrough: u = h, nothing is injected; the state starts as the prelude's output.  The first
+ * iteration is the prelude's only way to the loss, hence full BPTT only.  With one iteration of all
+ * layers this is the plain stack, the `none` row. */
 #include "loop/loop.h"
 
 static void inject(struct iso_loop_pass *p, float *u, const float *e, const float *S, int i)
@@ -19,6 +20,7 @@ const struct iso_loop_ops iso_loop_passthrough = {
     .name = "passthrough",
     .help = "no injection: the block's output is its next input",
     .looped = true,
+    .full_bptt_only = true,
     .any_depth = true,
     .n_inject = iso_loop_no_params,
     .flops_iteration = iso_loop_no_flops,

@@ -21,6 +21,29 @@ const struct iso_loop_ops *iso_loop_find(const char *name)
     return NULL;
 }
 
+void iso_loop_per_channel(size_t dims[3], const struct iso_loop_shape *s)
+{
+    dims[0] = s->d;
+}
+
+static void fill(float *w, float x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] = x;
+}
+
+void iso_loop_zeros(float *w, size_t n, const struct iso_loop_shape *s)
+{
+    (void)s;
+    fill(w, 0, n);
+}
+
+void iso_loop_ones(float *w, size_t n, const struct iso_loop_shape *s)
+{
+    (void)s;
+    fill(w, 1, n);
+}
+
 int64_t iso_loop_no_params(const struct iso_loop_shape *s)
 {
     (void)s;

@@ -88,7 +88,7 @@ static void put_loop(struct iso_params *p, const struct iso_arch *a, bool matric
         snprintf(row.name, sizeof row.name, "%s", lp->name);
         lp->shape(row.dims, &shape);
         if (row.dims[0] > 0)
-            p->loop[i] = put(p, row, false);
+            put(p, row, false);
     }
 }
 
@@ -134,7 +134,7 @@ static void start_tensor(const struct iso_param *p, float *w, const struct iso_a
     struct iso_rng rng = {seed, iso_rng_stream(p->name, 0), 0};
     struct iso_loop_shape shape = iso_arch_loop_shape(arch);
     if (p->init == ISO_INIT_LOOP) {
-        arch->loop->param[p->loop_row].init(w, &shape);
+        arch->loop->param[p->loop_row].init(w, p->n, &shape);
         return;
     }
     for (size_t i = 0; i < p->n; i++) {

@@ -44,7 +44,6 @@ struct iso_params {
     struct iso_layer_params *layer; /* prelude, recurrent, coda layers in turn */
     size_t n_layer;
     size_t wte, head, norm_emb, norm_recur, norm_final;
-    size_t loop[ISO_LOOP_PARAMS];
 };
 
 /* Lays out the parameters of a built architecture. */

@@ -109,11 +109,14 @@ static void link_loop(struct iso_pass *p)
     p->loop.kern = m->kern;
     p->loop.ws = &p->ws;
     p->loop.packed_scratch = p->packed;
-    for (int i = 0; i < ISO_LOOP_PARAMS; i++) {
-        p->loop.w[i] = m->w + m->params.loop[i];
-        if (m->loop[i]) {
-            p->loop.forward[i] = m->loop[i]->forward;
-            p->loop.reverse[i] = m->loop[i]->reverse;
+    for (size_t k = 0; k < m->params.n; k++) {
+        const struct iso_param *t = &m->params.at[k];
+        if (t->init != ISO_INIT_LOOP)
+            continue;
+        p->loop.w[t->loop_row] = m->w + t->offset;
+        if (m->loop[t->loop_row]) {
+            p->loop.forward[t->loop_row] = m->loop[t->loop_row]->forward;
+            p->loop.reverse[t->loop_row] = m->loop[t->loop_row]->reverse;
         }
     }
 }
@@ -355,7 +358,7 @@ double iso_pass_train(struct iso_pass *p, const int32_t *rows, size_t n, size_t 
     set_rows(p, rows, n, T);
     p->grad = grad;
     for (int i = 0; i < ISO_LOOP_PARAMS; i++)
-        p->loop.dw[i] = grad + p->m->params.loop[i];
+        p->loop.dw[i] = p->loop.w[i] ? grad + (p->loop.w[i] - p->m->w) : NULL;
     forward(p);
     iso_head_train(p, scale);
     backward(p);

@@ -43,7 +43,7 @@ static enum iso_status check_window(struct iso_arch *a, struct iso_err *err)
     if (a->loop->full_bptt_only && a->bptt < a->r)
         return iso_fail(err, ISO_BAD_INPUT,
                         "loop %s needs full backpropagation (bptt: full): with window %lld of "
-                        "r = %lld the early iterations' own scalars would get no gradient",
+                        "r = %lld some parameters would get no gradient",
                         a->loop->name, (long long)a->bptt, (long long)a->r);
     return ISO_OK;
 }

@@ -76,7 +76,10 @@ broken "$good
 head: 5" 'g.yaml:4: head: head size 5 is odd; rotary positions need pairs'
 broken "$good
 loop: hyper
-bptt: half" 'g.yaml:5: bptt: loop hyper needs full backpropagation (bptt: full): with window 2 of r = 4 the early iterations'"'"' own scalars would get no gradient'
+bptt: half" 'g.yaml:5: bptt: loop hyper needs full backpropagation (bptt: full): with window 2 of r = 4 some parameters would get no gradient'
+broken "$good
+loop: passthrough
+bptt: half" 'g.yaml:5: bptt: loop passthrough needs full backpropagation (bptt: full): with window 2 of r = 4 some parameters would get no gradient'
 broken "$good
 loop: hypr" 'g.yaml:4: loop: unknown mechanism "hypr". Did you mean hyper?'
 mechanisms=$("$iso" help plan | sed -n '/^Loop mechanisms/,/^$/s/^  \([a-z_]\+\)  .*/ \1/p' | tr -d '\n')

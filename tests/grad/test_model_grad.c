@@ -106,22 +106,89 @@ static void check_tensor(struct iso_pass *p, struct iso_model *m, const int32_t 
     free(v);
 }
 
+static void random_rows(int32_t rows[N * (T + 1)])
+{
+    struct iso_rng rng = {3, 1, 0};
+    for (size_t i = 0; i < N * (T + 1); i++)
+        rows[i] = (int32_t)iso_rng_below(&rng, VOCAB);
+}
+
+/* The gradient through the last `window` of r iterations. */
+static float *gradient(struct iso_model *m, const int32_t *rows, int window)
+{
+    float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
+    struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, N, (int)m->arch.r, window});
+    iso_pass_train(p, rows, N, T, 1, grad);
+    iso_pass_free(p);
+    return grad;
+}
+
 static void check_loop(const struct iso_kern *kern, const struct iso_loop_ops *loop, int64_t opt,
                        int64_t r)
 {
     struct iso_model *m = make_model(kern, loop, opt, r);
     int32_t rows[N * (T + 1)];
-    struct iso_rng rng = {3, 1, 0};
-    for (size_t i = 0; i < N * (T + 1); i++)
-        rows[i] = (int32_t)iso_rng_below(&rng, VOCAB);
-    float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
-    struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, N, (int)r, (int)r});
-    iso_pass_train(p, rows, N, T, 1, grad);
+    random_rows(rows);
+    float *grad = gradient(m, rows, (int)r);
+    struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, N, (int)r, 0});
     for (size_t i = 0; i < m->params.n; i++)
         check_tensor(p, m, rows, &m->params.at[i], grad + m->params.at[i].offset);
     iso_pass_free(p);
     free(grad);
     iso_model_free(m);
+}
+
+static size_t zeros_of(const float *x, size_t n)
+{
+    size_t zeros = 0;
+    for (size_t i = 0; i < n; i++)
+        zeros += x[i] == 0;
+    return zeros;
+}
+
+/* The name of a parameter without a gradient, NULL when all have one.  Of a mechanism's own
+ * parameters every number counts; a tensor of the layers may hold zeros (tokens that are not in the
+ * batch, ReLUs that are off), but not only zeros. */
+static const char *starved(const struct iso_model *m, const float *grad)
+{
+    for (size_t i = 0; i < m->params.n; i++) {
+        const struct iso_param *t = &m->params.at[i];
+        size_t zeros = zeros_of(grad + t->offset, t->n);
+        if (t->init == ISO_INIT_LOOP ? zeros > 0 : zeros == t->n)
+            return t->name;
+    }
+    return NULL;
+}
+
+/* full_bptt_only holds exactly when some window starves a parameter. */
+static void check_windows(const struct iso_loop_ops *loop, const int32_t *rows)
+{
+    enum { R = 4 };
+    const struct iso_loop_option *o = &loop->option[0];
+    struct iso_model *m =
+        make_model(iso_kern_get("ref"), loop, o->max > o->min ? o->min + 1 : o->min, R);
+    bool starves = false;
+    for (int window = 1; window <= R; window++) {
+        float *grad = gradient(m, rows, window);
+        const char *name = starved(m, grad);
+        if (name && (window == R || !loop->full_bptt_only))
+            fail_msg("%s, window %d of %d: %s gets no gradient", loop->name, window, R, name);
+        starves |= name != NULL;
+        free(grad);
+    }
+    if (!starves && loop->full_bptt_only)
+        fail_msg("%s has full_bptt_only, but no window starves a parameter", loop->name);
+    iso_model_free(m);
+}
+
+static void test_windows(void **state)
+{
+    (void)state;
+    int32_t rows[N * (T + 1)];
+    random_rows(rows);
+    for (size_t i = 0; iso_loops[i]; i++)
+        if (iso_loops[i]->looped)
+            check_windows(iso_loops[i], rows);
 }
 
 /* Each row of the table, each option at its least and at its greatest that is still small. */
@@ -149,6 +216,7 @@ static void test_loops(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops),
+                                       cmocka_unit_test(test_windows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,14 +56,25 @@ static void fill_rows(int32_t *rows, size_t n)
         rows[i] = (int32_t)iso_rng_below(&rng, 70);
 }
 
-/* Every mechanism with its options at some value. */
-static const struct {
+/* Every looped mechanism, with its option at its least and at its greatest that is still small. */
+static struct {
     const char *loop;
     int64_t opt;
-} mechanisms[] = {{"linear", 0}, {"additive", 0}, {"passthrough", 0},
-                  {"hyper", 3},  {"diagonal", 0}, {"diagonal", 1}};
+} mechanisms[32];
+static int n_mechanism;
 
-enum { N_MECHANISM = sizeof mechanisms / sizeof *mechanisms };
+static void list_mechanisms(void)
+{
+    for (size_t i = 0; iso_loops[i]; i++) {
+        const struct iso_loop_option *o = &iso_loops[i]->option[0];
+        int64_t most = o->max < o->min + 1 ? o->max : o->min + 1;
+        for (int64_t opt = o->min; iso_loops[i]->looped && opt <= most; opt += o->name ? 1 : 2) {
+            assert_true(n_mechanism < 32);
+            mechanisms[n_mechanism].loop = iso_loops[i]->name;
+            mechanisms[n_mechanism++].opt = opt;
+        }
+    }
+}
 
 /* Multiply-adds that one token's training costs by the plan, without the attention and the
  * element-wise terms, which docs/numerics.md lists. */
@@ -93,7 +104,7 @@ static void test_counted_macs(void **state)
     size_t T = 24, n = 2;
     int32_t rows[2 * 25];
     fill_rows(rows, 50);
-    for (int i = 0; i < N_MECHANISM; i++) {
+    for (int i = 0; i < n_mechanism; i++) {
         bool full = iso_loop_find(mechanisms[i].loop)->full_bptt_only;
         for (int64_t r = 2; r <= 4; r += 2)
             for (int64_t k = full ? r : 1; k <= r; k++) {
@@ -340,7 +351,7 @@ static void test_prefill(void **state)
     enum { N = 300, V = 128 };
     int32_t tokens[N];
     fill_rows(tokens, N);
-    for (int i = 0; i < N_MECHANISM; i++)
+    for (int i = 0; i < n_mechanism; i++)
         for (int r = 1; r <= 4; r *= 2) {
             struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, r, 0);
             struct iso_model *m = make_model(&a, false);
@@ -480,7 +491,7 @@ static void test_families(void **state)
     (void)state;
     static float plain[MEMBERS][LONGEST], shared[MEMBERS][LONGEST];
     static unsigned char hit1[MEMBERS][LONGEST], hit2[MEMBERS][LONGEST];
-    for (int i = 0; i < N_MECHANISM; i++) {
+    for (int i = 0; i < n_mechanism; i++) {
         struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, 2, 0);
         struct iso_model *m = make_model(&a, false);
         int r = a.loop->any_depth ? 3 : 2;
@@ -506,7 +517,7 @@ static void test_checkpoint(void **state)
     int fd = mkstemp(path);
     close(fd);
     struct iso_err err;
-    for (int i = 0; i < N_MECHANISM; i++) {
+    for (int i = 0; i < n_mechanism; i++) {
         struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, 2, 0);
         struct iso_model *m = make_model(&a, false), *n;
         assert_int_equal(iso_model_save(m, path, NULL, 0, &err), ISO_OK);
@@ -529,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_prefill),
         cmocka_unit_test(test_families),
     };
+    list_mechanisms();
     iso_kern_best(&kern, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
