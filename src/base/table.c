@@ -233,3 +233,9 @@ size_t iso_screen_columns(FILE *f)
         return (size_t)wanted;
     return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col >= 20 ? w.ws_col : 80;
 }
+
+size_t iso_screen_rows(FILE *f)
+{
+    struct winsize w;
+    return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_row > 1 ? w.ws_row : 24;
+}

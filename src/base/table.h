@@ -39,5 +39,7 @@ void iso_table_print(FILE *f, const struct iso_table *t, enum iso_table_format f
 bool iso_colour_wanted(FILE *f);
 /* Columns of the screen that `f` goes to: COLUMNS where it is set, the terminal's, else 80. */
 size_t iso_screen_columns(FILE *f);
+/* Its rows, 24 where nobody knows. */
+size_t iso_screen_rows(FILE *f);
 
 #endif

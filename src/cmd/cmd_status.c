@@ -20,17 +20,33 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-static void print_json(const struct iso_schedule_now *now, bool at_work)
+static void put_run(struct iso_json_out *w, const struct iso_look_run *run)
+{
+    iso_json_begin(w, NULL, '{');
+    iso_json_put_string(w, "run", run->rec->id);
+    iso_json_put_string(w, "status", iso_run_state_name[run->rec->state]);
+    iso_json_put_number(w, "step", run->progress.step);
+    iso_json_put_number(w, "saved", run->progress.saved);
+    iso_json_put_number(w, "steps", run->rec->steps);
+    iso_json_put_number(w, "loss", run->progress.loss);
+    iso_json_end(w, '}');
+}
+
+static void print_json(const struct iso_look *look, bool at_work)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
-    iso_json_put_int(&w, "n_runs", (int64_t)now->n);
+    iso_json_put_int(&w, "n_runs", (int64_t)look->n);
     for (size_t i = 0; i < ISO_N_STATE; i++)
-        iso_json_put_int(&w, iso_run_state_name[i], (int64_t)now->count[i]);
-    iso_json_put_number(&w, "flops", now->flops);
-    iso_json_put_number(&w, "flops_done", now->flops_done);
+        iso_json_put_int(&w, iso_run_state_name[i], (int64_t)look->count[i]);
+    iso_json_put_number(&w, "flops", look->flops);
+    iso_json_put_number(&w, "flops_done", look->flops_done);
     iso_json_put_bool(&w, "scheduler", at_work);
+    iso_json_begin(&w, "begun", '[');
+    for (size_t i = 0; i < look->n_begun; i++)
+        put_run(&w, &look->begun[i]);
+    iso_json_end(&w, ']');
     iso_json_end(&w, '}');
     puts(iso_str_text(&s));
     iso_str_release(&s);
@@ -54,13 +70,13 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         return st;
     bool at_work = iso_sweep_at_work(study);
     struct iso_arena arena = {0};
-    struct iso_schedule_now now;
-    iso_schedule_look(&now, &arena, study, recs, n);
+    struct iso_look look;
+    iso_look_at(&look, &arena, study, recs, n);
     if (a->json) {
-        print_json(&now, at_work);
+        print_json(&look, at_work);
     } else {
         struct iso_str text = {0};
-        iso_sweep_view_write(&text, &now, 0);
+        iso_sweep_view_write(&text, &look, 0, 0);
         fputs(iso_str_text(&text), stdout);
         iso_str_release(&text);
         puts(at_work ? "a scheduler is at work" : "no scheduler is at work");

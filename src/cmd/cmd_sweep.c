@@ -407,10 +407,10 @@ static enum iso_status train_all(struct call *c)
 static void print_counts(const struct call *c)
 {
     struct iso_arena arena = {0};
-    struct iso_schedule_now now;
+    struct iso_look look;
     struct iso_str text = {0};
-    iso_schedule_look(&now, &arena, c->sw.dir, c->sw.runs, c->sw.n);
-    iso_sweep_view_counts(&text, &now);
+    iso_look_at(&look, &arena, c->sw.dir, c->sw.runs, c->sw.n);
+    iso_sweep_view_counts(&text, &look);
     printf("%s: %s\n", c->a->out, text.text);
     for (size_t i = 0; i < c->sw.n; i++)
         if (c->sw.runs[i].wanted && c->sw.runs[i].state == ISO_STATE_DIVERGED)

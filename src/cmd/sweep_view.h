@@ -6,7 +6,7 @@
 
 struct iso_sweep_view {
     bool live;
-    size_t lines; /* of the live block that are on the screen */
+    struct iso_str block; /* the live block that is on the screen */
     double last_shown;
 };
 
@@ -15,10 +15,11 @@ void iso_sweep_view_end(struct iso_sweep_view *view);
 /* The callbacks for the scheduler; `view` is their context. */
 struct iso_schedule_view iso_sweep_view_callbacks(struct iso_sweep_view *view);
 
-/* The lines of the block, each ended by a newline: overall, then one per running run.  `columns`
- * limits their width, 0 does not. */
-void iso_sweep_view_write(struct iso_str *out, const struct iso_schedule_now *now, size_t columns);
+/* The lines of the block, each ended by a newline: the whole study in two, then one per run on its
+ * way.  `columns` and `rows` limit the block to a screen, 0 does not. */
+void iso_sweep_view_write(struct iso_str *out, const struct iso_look *look, size_t columns,
+                          size_t rows);
 /* "12 runs: 7 done, 2 running, 3 planned". */
-void iso_sweep_view_counts(struct iso_str *out, const struct iso_schedule_now *now);
+void iso_sweep_view_counts(struct iso_str *out, const struct iso_look *look);
 
 #endif

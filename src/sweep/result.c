@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TAIL_BYTES = 8192 };
@@ -136,15 +137,30 @@ static char *last_whole_line(char *buf)
     return before ? before + 1 : buf;
 }
 
+/* The step in the name of the newest checkpoint, which the file `latest` holds. */
+static double saved_step(const char *dir)
+{
+    static const char prefix[] = "checkpoint-";
+    struct iso_str path = {0}, name = {0};
+    double step = 0;
+    iso_str_printf(&path, "%s/latest", dir);
+    if (iso_file_exists(path.text) && iso_file_read(&name, path.text, NULL) == ISO_OK &&
+        iso_str_starts(iso_str_text(&name), prefix))
+        step = strtod(name.text + strlen(prefix), NULL);
+    iso_str_release(&path);
+    iso_str_release(&name);
+    return step > 0 ? step : 0;
+}
+
 struct iso_run_progress iso_result_progress(const char *dir)
 {
-    struct iso_run_progress p = {NAN, NAN, NAN};
+    struct iso_run_progress p = {NAN, NAN, NAN, saved_step(dir)};
     struct iso_str path = {0};
     char buf[TAIL_BYTES + 1];
     iso_str_printf(&path, "%s/metrics.jsonl", dir);
     read_tail(buf, path.text);
     char *line;
-    /* The newest line that tells a step: validation lines may stand between. */
+    /* The newest line with a step. */
     while (isnan(p.step) && (line = last_whole_line(buf))) {
         struct iso_arena arena = {0};
         const struct iso_json *v;

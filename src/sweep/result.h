@@ -25,9 +25,10 @@ enum iso_result iso_result_read_plan(struct iso_record *rec, const char *dir, st
 enum iso_status iso_result_write_plan(const struct iso_record *rec, const char *dir,
                                       struct iso_err *err);
 
-/* How far a running run is: from the last whole line of metrics.jsonl. */
+/* How far a run is. */
 struct iso_run_progress {
-    double step, tokens, loss; /* NaN when not known */
+    double step, tokens, loss; /* of the last whole line of metrics.jsonl; NaN when not known */
+    double saved;              /* step of its newest checkpoint, 0 without one */
 };
 struct iso_run_progress iso_result_progress(const char *dir);
 /* The last line of a log, for messages; "" when there is none. */

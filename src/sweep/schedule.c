@@ -86,20 +86,6 @@ static void give_up(struct scheduler *s, enum iso_status st)
     s->stopping = true;
 }
 
-static struct iso_run_progress progress_of(const struct scheduler *s, const struct iso_record *rec)
-{
-    struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
-    struct iso_run_progress p = iso_result_progress(dir.text);
-    iso_str_release(&dir);
-    return p;
-}
-
-static double flops_at(const struct iso_record *rec, const struct iso_run_progress *p)
-{
-    double part = p->step / rec->steps;
-    return iso_record_flops(rec) * (part >= 0 ? fmin(part, 1) : 0);
-}
-
 /* --- the store --- */
 
 static void changed(struct scheduler *s, struct job *j)
@@ -190,12 +176,9 @@ static bool has_checkpoint(const struct scheduler *s, const struct iso_record *r
 
 static void mark_running(struct scheduler *s, struct job *j)
 {
-    struct iso_run_progress p = progress_of(s, j->rec);
     j->stage = RUNNING;
     j->started = iso_time_now();
     j->wall = time_of_day();
-    if (isnan(j->done_before))
-        j->done_before = flops_at(j->rec, &p);
     j->rec->state = ISO_STATE_RUNNING;
     j->rec->attempts++;
     tell(s, "%s started%s", j->rec->id, has_checkpoint(s, j->rec) ? " from its checkpoint" : "");
@@ -286,10 +269,10 @@ static void describe_failure(const struct scheduler *s, struct iso_record *rec,
 /* An attempt that reached a later step than any before it was worth its while. */
 static void count_failure(const struct scheduler *s, struct job *j)
 {
-    struct iso_run_progress p = progress_of(s, j->rec);
-    bool further = p.step > j->best_step;
+    double step = iso_look_at_run(s->sw->dir, j->rec).progress.step;
+    bool further = step > j->best_step;
     if (further)
-        j->best_step = p.step;
+        j->best_step = step;
     j->failures = further ? 1 : j->failures + 1;
 }
 
@@ -373,53 +356,24 @@ static enum iso_status collect(struct scheduler *s)
 
 /* --- the picture --- */
 
-void iso_schedule_look(struct iso_schedule_now *now, struct iso_arena *arena, const char *study,
-                       const struct iso_record *runs, size_t n)
-{
-    const struct iso_record **running = ISO_ARENA_NEW_N(arena, const struct iso_record *, n + 1);
-    struct iso_run_progress *progress = ISO_ARENA_NEW_N(arena, struct iso_run_progress, n + 1);
-    *now = (struct iso_schedule_now){.seconds = NAN, .speed = NAN};
-    for (size_t i = 0; i < n; i++) {
-        const struct iso_record *rec = &runs[i];
-        if (!rec->wanted)
-            continue;
-        now->n++;
-        now->count[rec->state]++;
-        now->flops += iso_record_flops(rec);
-        if (iso_record_finished(rec))
-            now->flops_done += iso_record_flops(rec);
-        if (rec->state != ISO_STATE_RUNNING)
-            continue;
-        struct iso_str dir = iso_sweep_path(study, rec->id, NULL);
-        struct iso_run_progress p = iso_result_progress(dir.text);
-        iso_str_release(&dir);
-        now->flops_done += flops_at(rec, &p);
-        running[now->n_running] = rec;
-        progress[now->n_running++] = p;
-    }
-    now->running = running;
-    now->progress = progress;
-}
-
 static void show(const struct scheduler *s)
 {
     struct iso_arena arena = {0};
-    struct iso_schedule_now now;
-    iso_schedule_look(&now, &arena, s->sw->dir, s->sw->runs, s->sw->n);
+    struct iso_look look;
+    iso_look_at(&look, &arena, s->sw->dir, s->sw->runs, s->sw->n);
     double before = 0; /* what this session did not do */
     for (size_t i = 0; i < s->n; i++)
-        if (s->job[i].done_before > 0)
-            before += s->job[i].done_before;
+        before += s->job[i].done_before;
     for (size_t i = 0; i < s->sw->n; i++) {
         const struct iso_record *rec = &s->sw->runs[i];
         bool finished = iso_record_finished(rec);
         if (rec->wanted && finished && !job_of(s, rec->id))
             before += iso_record_flops(rec);
     }
-    now.seconds = iso_time_now() - s->begun;
-    if (now.flops_done > before && now.seconds > 0)
-        now.speed = (now.flops_done - before) / now.seconds;
-    s->view->show(s->view->ctx, &now);
+    look.seconds = iso_time_now() - s->begun;
+    if (look.flops_done > before && look.seconds > 0)
+        look.speed = (look.flops_done - before) / look.seconds;
+    s->view->show(s->view->ctx, &look);
     iso_arena_release(&arena);
 }
 
@@ -513,17 +467,19 @@ static enum iso_status make_jobs(struct scheduler *s)
         if (!rec->wanted || iso_record_finished(rec))
             continue;
         struct job *j = &s->job[s->n++];
-        *j = (struct job){.rec = rec, .stage = QUEUED, .done_before = NAN};
-        struct iso_run_progress p = progress_of(s, rec);
-        j->best_step = p.step > 0 ? p.step : 0;
-        if (!running[i])
-            continue;
-        j->stage = RUNNING;
-        j->started = iso_time_now();
-        j->wall = time_of_day();
-        j->done_before = flops_at(rec, &p);
-        rec->state = ISO_STATE_RUNNING;
-        changed(s, j);
+        if (running[i])
+            rec->state = ISO_STATE_RUNNING;
+        struct iso_look_run run = iso_look_at_run(s->sw->dir, rec);
+        *j = (struct job){
+            .rec = rec,
+            .stage = running[i] ? RUNNING : QUEUED,
+            .started = iso_time_now(),
+            .wall = time_of_day(),
+            .best_step = run.progress.step > 0 ? run.progress.step : 0,
+            .done_before = iso_look_run_flops(&run),
+        };
+        j->unsaved = running[i];
+        s->stale |= running[i];
     }
     qsort(s->job, s->n, sizeof *s->job, by_size);
     free(running);
@@ -587,7 +543,9 @@ enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule
     gethostname(s.host, sizeof s.host - 1);
     s.begun = iso_time_now();
     s.wall_offset = time_of_day() - iso_time_now();
-    enum iso_status st = o->launcher->open(&s.launch, err);
+    enum iso_status st = iso_store_set(sw->store, "launcher", o->launcher->name, err);
+    if (st == ISO_OK)
+        st = o->launcher->open(&s.launch, err);
     if (st == ISO_OK)
         st = make_jobs(&s);
     if (st == ISO_OK) {

@@ -8,7 +8,7 @@
 #define ISO_SWEEP_SCHEDULE_H
 
 #include "sweep/launch.h"
-#include "sweep/result.h"
+#include "sweep/look.h"
 #include "sweep/sweep.h"
 
 struct iso_schedule_options {
@@ -19,33 +19,16 @@ struct iso_schedule_options {
     int retries;
 };
 
-/* What a view of the work shows. */
-struct iso_schedule_now {
-    size_t count[ISO_N_STATE]; /* wanted runs by state */
-    size_t n;                  /* wanted runs */
-    double flops, flops_done;  /* of wanted runs, running ones in part */
-    double seconds;            /* since the start of this scheduler */
-    double speed;              /* FLOP/s since then, NaN until known */
-    const struct iso_record **running;
-    const struct iso_run_progress *progress;
-    size_t n_running;
-};
-
 /* Who is told.  Both are called from the scheduler's thread. */
 struct iso_schedule_view {
     void *ctx;
     void (*event)(void *ctx, const char *text); /* a line: a run started, ended, ... */
-    void (*show)(void *ctx, const struct iso_schedule_now *now);
+    void (*show)(void *ctx, const struct iso_look *look);
 };
 
 /* Works until nothing is left that can be done.  ISO_OK when every wanted run is finished,
  * ISO_STOPPED when it was told to stop, ISO_BAD_INPUT when runs failed. */
 enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule_options *o,
                                  const struct iso_schedule_view *view, struct iso_err *err);
-
-/* The same picture from outside a scheduler: counts, FLOPs, progress of running runs.  Arrays are
- * in `arena`; speed and seconds are NaN. */
-void iso_schedule_look(struct iso_schedule_now *now, struct iso_arena *arena, const char *study,
-                       const struct iso_record *runs, size_t n);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "sweep/launch.h"
 #include "sweep/result.h"
 
 #include <errno.h>
@@ -353,25 +354,44 @@ enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
 
 /* --- from outside --- */
 
+/* Whether somebody holds a lock file. */
+static bool is_held(const char *path)
+{
+    int fd;
+    bool held = false;
+    if (iso_file_exists(path) && iso_lock_acquire(&fd, &held, path, NULL) == ISO_OK)
+        iso_lock_release(fd);
+    return held;
+}
+
 bool iso_sweep_at_work(const char *dir)
 {
     struct iso_str path = in_study(dir, "lock");
-    int fd;
-    bool held = false;
-    if (iso_file_exists(path.text) && iso_lock_acquire(&fd, &held, path.text, NULL) == ISO_OK)
-        iso_lock_release(fd);
+    bool held = is_held(path.text);
     iso_str_release(&path);
     return held;
 }
 
-/* Runs end with a local scheduler, even one that is killed and cannot write that down; Slurm's go
- * on. */
-static bool runs_are_over(const char *dir)
+/* Whether the runs of the last scheduler end with it: those of a queue do not. */
+static bool runs_end_with_scheduler(struct iso_store *store, const char *dir)
 {
-    struct iso_str slurm = in_study(dir, "slurm");
-    bool over = !iso_dir_exists(slurm.text) && !iso_sweep_at_work(dir);
+    struct iso_str name = {0}, slurm = in_study(dir, "slurm");
+    const struct iso_launcher *launcher = NULL;
+    if (iso_store_get(store, &name, "launcher", NULL) == ISO_OK)
+        launcher = iso_launcher_find(iso_str_text(&name));
+    bool queues = launcher ? launcher->queues : iso_dir_exists(slurm.text); /* older: not known */
     iso_str_release(&slurm);
-    return over;
+    iso_str_release(&name);
+    return !queues;
+}
+
+/* Whether a process trains the run: it holds the folder's lock as long as it lives. */
+static bool is_trained(const char *study, const struct iso_record *rec)
+{
+    struct iso_str lock = iso_sweep_path(study, rec->id, ".running");
+    bool held = is_held(lock.text);
+    iso_str_release(&lock);
+    return held;
 }
 
 enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
@@ -384,11 +404,12 @@ enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *
     enum iso_status st = iso_store_open(&store, db.text, ISO_STORE_READ, err);
     if (st == ISO_OK)
         st = iso_store_all(store, recs, n, err);
+    /* A scheduler that was killed could not write down that its runs ended with it. */
+    bool over = st == ISO_OK && !iso_sweep_at_work(dir) && runs_end_with_scheduler(store, dir);
+    for (size_t i = 0; over && i < *n; i++)
+        if ((*recs)[i].state == ISO_STATE_RUNNING && !is_trained(dir, &(*recs)[i]))
+            (*recs)[i].state = ISO_STATE_PLANNED;
     iso_store_close(store);
     iso_str_release(&db);
-    bool over = st == ISO_OK && runs_are_over(dir);
-    for (size_t i = 0; over && i < *n; i++)
-        if ((*recs)[i].state == ISO_STATE_RUNNING)
-            (*recs)[i].state = ISO_STATE_PLANNED;
     return st;
 }

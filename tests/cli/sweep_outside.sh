@@ -16,6 +16,7 @@ want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 # A hang-up saves and stops, unless nohup said otherwise.
 for start in "" nohup; do
     code=$([ "$start" ] && echo 0 || echo 3)
+    rm -f log
     STANDIN_STEPS=30 STANDIN_SLEEP=0.02 $start "$iso" sweep toy.yaml --no-fit --data data \
         --out "hup$start" > out 2> log < /dev/null &
     scheduler=$!
@@ -65,12 +66,24 @@ done
 "$iso" status killed | grep -q running || fail "status sees running runs"
 kill -9 $scheduler
 wait $scheduler 2>/dev/null
-"$iso" status killed | grep -q '6 runs: 6 planned' || fail "status of a killed study"
+for _ in $(seq 50); do pgrep -f "train $tmp/killed/" > /dev/null || break; sleep 0.1; done
+"$iso" status killed > out
+want '6 runs: 6 planned' out "status of a killed study"
 [ "$("$iso" runs killed --csv --where status=planned | wc -l)" = 7 ] || fail "runs of a killed study"
+# What each run resumes from, in words and in the study's FLOPs.
+for run in killed/runs/*/; do
+    [ -s "$run/latest" ] || continue
+    step=$(sed 's/checkpoint-0*//' "$run/latest")
+    grep -q "$(basename "$run") .*stopped, resumes at step $step of" out || { cat out; fail "progress"; }
+done
+grep -q 'stopped, resumes at' out || { cat out; fail "no run saved anything"; }
+# A study that once used Slurm is no different.
+mkdir killed/slurm
+"$iso" status killed | grep -q '6 runs: 6 planned' || fail "status: the last scheduler was local"
+rmdir killed/slurm
 
 # A run that was killed before it saved anything has steps and no checkpoint.
 run=$(ls killed/runs | head -n 1)
-for _ in $(seq 50); do pgrep -f "train $tmp/killed/" > /dev/null || break; sleep 0.1; done
 rm -rf killed/runs/*/latest
 echo '{"step": 3, "loss": 3}' > "killed/runs/$run/metrics.jsonl"
 sweep killed > out 2> log || fail "after the kill"
