@@ -31,7 +31,7 @@ const char *isodepth_version(void);
 char *isodepth_plan_csv(const char *grid_path, char *message, size_t message_size);
 
 struct isodepth_fit_options {
-    const char *law;       /* "joint", "chinchilla", "parcae", "phi_per_r" or "offset_per_r" */
+    const char *law;       /* a name that `isodepth fit --law` knows; "joint" */
     const char *injection; /* where injection parameters count: "once", "recurrent", "none" */
     int starts;            /* random starts of each fit */
     int resamples;         /* refits of each bootstrap, at least 40; 0 leaves the intervals out */

@@ -183,11 +183,12 @@ static enum iso_status analysis_options(struct iso_analysis_options *out, const 
         return st;
     out->fit.law = iso_law_find(a->law);
     out->resamples = (size_t)a->fit.resamples;
-    out->fit.fixed_phi = a->phi;
-    if (a->by && out->fit.law->phi != ISO_PER_NONE && isnan(a->phi))
+    if (!isnan(a->phi))
+        iso_fit_fix(&out->fit, "phi", a->phi);
+    if (a->by && iso_law_shapes(out->fit.law) > 0 && isnan(a->phi))
         return iso_fail(err, ISO_USAGE,
                         "--by r: phi compares different r; use --law chinchilla for one fit per r");
-    if (!isnan(a->phi) && out->fit.law->phi == ISO_PER_NONE)
+    if (!isnan(a->phi) && !iso_law_param(out->fit.law, "phi"))
         return iso_fail(err, ISO_USAGE, "--phi: law %s has no phi", a->law);
     return ISO_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "cmd/choices.h"
 #include "cmd/shared_args.h"
+#include "fit/law.h"
 #include "plan/record.h"
 
 #include <inttypes.h>
@@ -268,6 +269,14 @@ struct equivalence {
     double unique, effective, plain; /* parameters: own, as a plain model, of the same cost */
 };
 
+/* What a looped block is worth by the joint law. */
+static double worth_of(const struct iso_arch *a, double phi)
+{
+    struct iso_worth at;
+    iso_law_at(&at, &iso_law_joint, (double)a->r, &phi);
+    return at.w;
+}
+
 static struct equivalence equivalence_of(const struct iso_arch *a, double phi)
 {
     struct iso_account own = iso_arch_account(a);
@@ -278,7 +287,7 @@ static struct equivalence equivalence_of(const struct iso_arch *a, double phi)
     if (iso_arch_build(&plain, NULL, &err) != ISO_OK)
         ISO_BUG("the plain twin of a good design: %s", err.msg);
     return (struct equivalence){.unique = own.n_once + own.n_rec + own.n_inject,
-                                .effective = iso_account_effective(&own, a->r, phi),
+                                .effective = iso_account_effective(&own, worth_of(a, phi)),
                                 .plain = iso_arch_account(&plain).n_once};
 }
 
@@ -293,8 +302,8 @@ static void print_equivalence(const struct iso_arch *a, double phi)
                 {"costs as much as a plain model of", e.plain}};
     struct iso_table t;
     char buf[32];
-    printf("\nEquivalent sizes at phi = %g (r^phi = %.3g unique blocks per shared one)\n", phi,
-           pow((double)a->r, phi));
+    printf("\nEquivalent sizes at phi = %g (a looped block is worth %.3g unique ones)\n", phi,
+           worth_of(a, phi));
     iso_table_init(&t, "size|this shape|per 1B of cost");
     for (size_t i = 0; i < 3; i++) {
         iso_table_put(&t, rows[i].what);

@@ -23,16 +23,16 @@ static enum iso_status run_parts(struct iso_analysis *s, struct iso_err *err)
                      "interval is one over runs and too narrow when a cell's runs share an error; "
                      "round the column budget to its nominal values";
     iso_derived_run(&s->derived, &s->arena, s->runs, &s->fit);
-    const bool free_phi = o->law->phi != ISO_PER_NONE && isnan(o->fixed_phi);
+    const bool free_phi = iso_fit_phi_is_free(&s->fit);
     if (free_phi && (s->undetermined = iso_runs_undetermined(s->runs)))
         return ISO_OK;
     if (o->law == &iso_law_joint && free_phi) {
-        struct iso_fit_options restricted = *o;
-        restricted.fixed_phi = 0;
-        st = iso_fit_run(&s->phi_0, s->runs, &restricted, err);
-        restricted.fixed_phi = 1;
+        struct iso_fit_options zero = *o, one = *o;
+        iso_fit_fix(&zero, "phi", 0);
+        iso_fit_fix(&one, "phi", 1);
+        st = iso_fit_run(&s->phi_0, s->runs, &zero, err);
         if (st == ISO_OK)
-            st = iso_fit_run(&s->phi_1, s->runs, &restricted, err);
+            st = iso_fit_run(&s->phi_1, s->runs, &one, err);
         s->has_restricted = st == ISO_OK;
     }
     if (st == ISO_OK && s->options.resamples > 0) {
@@ -69,6 +69,23 @@ void iso_analysis_phi_interval(double out[2], const struct iso_analysis *analysi
     const bool has = analysis->has_intervals && !isnan(analysis->fit.phi);
     out[0] = has ? analysis->intervals.bootstrap[0].low : NAN;
     out[1] = has ? analysis->intervals.bootstrap[0].high : NAN;
+}
+
+void iso_analysis_worth_interval(double out[2], const struct iso_analysis *analysis, double r)
+{
+    out[0] = out[1] = NAN;
+    if (analysis->has_intervals && !isnan(iso_fit_worth(&analysis->fit, r, 0)))
+        iso_bootstrap_worth(out, &analysis->intervals.bootstrap[0], &analysis->fit, r);
+}
+
+void iso_analysis_write_worth(struct iso_str *out, const struct iso_analysis *analysis, double r)
+{
+    double interval[2];
+    iso_fit_write_worth(out, &analysis->fit, r);
+    iso_analysis_worth_interval(interval, analysis, r);
+    if (!iso_fit_phi_spans(&analysis->fit) && r > 1 && !isnan(interval[0]))
+        iso_str_printf(out, " The 95 %% interval of its worth is [%.2f, %.2f] blocks.", interval[0],
+                       interval[1]);
 }
 
 enum iso_phi_place iso_phi_place(const double interval[2])

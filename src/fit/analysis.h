@@ -53,6 +53,11 @@ void iso_analyses_free(struct iso_analyses *analyses);
 /* The chosen interval of phi: bootstrap over cells (NaN, NaN when there is none). */
 void iso_analysis_phi_interval(double out[2], const struct iso_analysis *analysis);
 
+/* What a block looped r times is worth by bootstrap over cells, likewise. */
+void iso_analysis_worth_interval(double out[2], const struct iso_analysis *analysis, double r);
+/* What a block looped r times is worth, with its interval where that of phi does not say it. */
+void iso_analysis_write_worth(struct iso_str *out, const struct iso_analysis *analysis, double r);
+
 /* Where an interval of phi lies against 0 (a loop adds nothing) and 1 (it is as good as unique
  * blocks); a place is named by what the interval shows. */
 enum iso_phi_place {

@@ -251,6 +251,7 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
 static void put_derived(struct iso_json_out *w, const struct iso_analysis *s)
 {
     const struct iso_derived *d = &s->derived;
+    double interval[2];
     iso_json_begin(w, "derived", '{');
     iso_json_begin(w, "residuals", '[');
     for (size_t i = 0; i < d->n_stats; i++) {
@@ -271,12 +272,17 @@ static void put_derived(struct iso_json_out *w, const struct iso_analysis *s)
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "r", e->r);
         iso_json_put_number(w, "blocks", e->blocks);
+        iso_analysis_worth_interval(interval, s, e->r);
+        if (!isnan(interval[0]))
+            iso_put_pair(w, "blocks_interval", interval[0], interval[1]);
         iso_json_put_number(w, "recovered", e->recovered);
         iso_json_put_number(w, "unique", e->unique);
         iso_json_put_number(w, "effective", e->effective);
         iso_json_end(w, '}');
     }
     iso_json_end(w, ']');
+    if (!isnan(iso_fit_ceiling(&s->fit)))
+        iso_json_put_number(w, "worth_ceiling", iso_fit_ceiling(&s->fit));
     iso_json_put_numbers(w, "predicted", d->predicted, d->n_runs);
     iso_json_put_numbers(w, "n_eff", d->n_eff, d->n_runs);
     iso_json_end(w, '}');

@@ -31,16 +31,16 @@ static void write_headline(struct iso_str *out, const struct iso_analysis *s, bo
         return;
     }
     iso_str_printf(out, colour ? "\033[1mphi = %.3f\033[0m" : "phi = %.3f", f->phi);
-    if (f->law->phi == ISO_PER_LOOPED)
+    if (iso_fit_phi_per_r(f))
         iso_str_puts(out, " for the smallest r");
-    if (!isnan(s->options.fit.fixed_phi))
+    if (!iso_fit_phi_is_free(f))
         iso_str_puts(out, "   (held fixed)");
     if (!isnan(interval[0]))
         iso_str_printf(out,
                        "   95 %% interval [%.3f, %.3f]   (bootstrap over %zu cells, %zu refits)",
                        interval[0], interval[1], s->intervals.bootstrap[0].n_blocks,
                        s->intervals.bootstrap[0].n_resamples);
-    else if (isnan(s->options.fit.fixed_phi))
+    else if (iso_fit_phi_is_free(f))
         iso_str_puts(out, "   (no interval was computed)");
     iso_str_putc(out, '\n');
 }
@@ -65,14 +65,10 @@ static void write_meaning(struct iso_str *out, const struct iso_analysis *s)
     double interval[2];
     iso_analysis_phi_interval(interval, s);
     const struct iso_derived *d = &s->derived;
-    if (isnan(s->fit.phi) || s->undetermined || s->fit.law->phi == ISO_PER_LOOPED ||
-        d->n_equivalents == 0)
+    if (iso_law_shapes(s->fit.law) == 0 || s->undetermined || d->n_equivalents == 0)
         return;
-    const struct iso_equivalent *last = &d->equivalent[d->n_equivalents - 1];
-    if (last->r > 1)
-        iso_str_printf(out, "A block looped %g times is worth %.2f unique blocks (%.0f %% of %g).",
-                       last->r, last->blocks, 100 * last->recovered, last->r);
-    if (!isnan(interval[0]))
+    iso_analysis_write_worth(out, s, d->equivalent[d->n_equivalents - 1].r);
+    if (!isnan(interval[0]) && iso_fit_phi_spans(&s->fit))
         iso_str_printf(out, " The interval %s.", about_ends[iso_phi_place(interval)]);
     iso_str_putc(out, '\n');
 }
@@ -175,7 +171,10 @@ static void write_holdout(struct iso_str *out, const struct iso_analysis *s)
     if (!s->has_robust)
         return;
     if (!isnan(b->offset_phi))
-        iso_str_printf(out, "With a free offset for each r, phi would be %.3f +- %.3f.\n",
+        iso_str_printf(out,
+                       isnan(b->offset_phi_error)
+                           ? "With a free offset for each r, phi would be %.3f.\n"
+                           : "With a free offset for each r, phi would be %.3f +- %.3f.\n",
                        b->offset_phi, 1.96 * b->offset_phi_error);
     if (!isnan(b->holdout.budget))
         iso_str_printf(out,

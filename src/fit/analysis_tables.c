@@ -199,9 +199,10 @@ static void build_exponents(struct iso_table *t, const struct iso_analysis *s)
 static void build_equivalents(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "r|one block is worth|of full equivalence|unique size|effective size");
-    for (size_t i = 0; !isnan(s->fit.phi) && !s->undetermined && i < s->derived.n_equivalents;
-         i++) {
+    for (size_t i = 0; !s->undetermined && i < s->derived.n_equivalents; i++) {
         const struct iso_equivalent *e = &s->derived.equivalent[i];
+        if (isnan(e->blocks))
+            continue;
         iso_put_number(t, "%g", e->r);
         iso_put_number(t, "%.2f blocks", e->blocks);
         iso_put_number(t, "%.0f %%", 100 * e->recovered);

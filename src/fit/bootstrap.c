@@ -68,7 +68,7 @@ void iso_blocks_draw(unsigned *count, const struct iso_blocks *b, struct iso_rng
 /* A refit on one budget or one r ends anywhere, and would be taken for the spread of phi. */
 static bool tells_phi(const struct iso_design *x, const struct iso_runs *runs)
 {
-    if (x->law->phi == ISO_PER_NONE || x->lower[ISO_P_SHAPE] == x->upper[ISO_P_SHAPE])
+    if (x->phi == ISO_NO_PARAM || x->lower[x->phi] == x->upper[x->phi])
         return true;
     struct iso_runs drawn = {0};
     for (size_t i = 0; i < x->n; i++)
@@ -82,21 +82,21 @@ static bool tells_phi(const struct iso_design *x, const struct iso_runs *runs)
 bool iso_resample_usable(const struct iso_design *x, const struct iso_runs *runs)
 {
     size_t rows = 0;
-    bool looped = x->law->phi == ISO_PER_NONE;
     bool seen[ISO_MAX_PARAM] = {0};
     for (size_t i = 0; i < x->n; i++)
         rows += x->weight[i] > 0;
     for (size_t g = 0; g < x->n_group; g++) {
-        looped |= x->group[g].r > 1;
-        if (x->group[g].phi < x->n_param && x->group[g].r > 1)
-            seen[x->group[g].phi] = true;
-        if (x->group[g].offset < x->n_param)
+        for (size_t i = 0; i < x->n_shape; i++)
+            if (x->group[g].shape[i] != ISO_NO_PARAM && x->group[g].r > 1)
+                seen[x->group[g].shape[i]] = true;
+        if (x->group[g].offset != ISO_NO_PARAM)
             seen[x->group[g].offset] = true;
     }
     for (size_t p = ISO_P_SHAPE; p < x->n_param; p++)
         if (x->lower[p] < x->upper[p] && !seen[p])
             return false;
-    return looped && rows >= iso_design_free_params(x) && tells_phi(x, runs);
+    return iso_design_looped(x) >= iso_design_looped_needed(x) &&
+           rows >= iso_design_free_params(x) && tells_phi(x, runs);
 }
 
 struct job {
@@ -135,9 +135,10 @@ static void run_resample(void *ctx, size_t i, int worker)
         iso_progress_update(job->progress, (double)done, NULL);
 }
 
-static void summarise(struct iso_bootstrap *out, const struct iso_design *x, const double *param)
+static void summarise(struct iso_bootstrap *out, const struct iso_design *x)
 {
     const size_t n = out->n_resamples;
+    const double *param = out->param;
     double *column = ISO_NEW_N(double, n);
     for (size_t p = 0; p < x->n_param; p++) {
         for (size_t i = 0; i < n; i++)
@@ -147,15 +148,15 @@ static void summarise(struct iso_bootstrap *out, const struct iso_design *x, con
         out->param_high[p] = iso_percentile(column, n, 0.975);
     }
     free(column);
-    const bool has_phi = x->law->phi != ISO_PER_NONE && x->n_param > ISO_P_SHAPE;
+    const bool has_phi = x->phi != ISO_NO_PARAM;
     size_t below = 0, above = 0;
     for (size_t i = 0; i < n; i++) {
-        const double phi = has_phi ? param[i * x->n_param + ISO_P_SHAPE] : NAN;
+        const double phi = has_phi ? param[i * x->n_param + x->phi] : NAN;
         out->phi[i] = phi;
         out->mean += phi / (double)n;
         below += phi <= 0;
         above += phi >= 1;
-        out->at_bound += has_phi && (phi <= x->lower[ISO_P_SHAPE] || phi >= x->upper[ISO_P_SHAPE]);
+        out->at_bound += has_phi && (phi <= x->lower[x->phi] || phi >= x->upper[x->phi]);
     }
     for (size_t i = 0; i < n; i++)
         out->sd +=
@@ -185,7 +186,8 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
                           .options = options,
                           .blocks = &blocks,
                           .block = block,
-                          .param = ISO_NEW_N(double, resamples *x.n_param + 1),
+                          .param =
+                              iso_arena_alloc(arena, resamples * x.n_param + 1, sizeof(double)),
                           .progress = &progress};
         iso_progress_begin(&progress, "bootstrap", (double)resamples);
         iso_parallel_for(resamples, options->threads, run_resample, &job);
@@ -193,10 +195,22 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
         out->n_blocks = blocks.n;
         out->redrawn = job.redrawn;
         out->phi = iso_arena_alloc(arena, resamples + 1, sizeof *out->phi);
-        summarise(out, &x, job.param);
-        free(job.param);
+        out->param = job.param;
+        summarise(out, &x);
         iso_blocks_release(&blocks);
     }
     iso_design_release(&x);
     return st;
+}
+
+void iso_bootstrap_worth(double out[2], const struct iso_bootstrap *b, const struct iso_fit *fit,
+                         double r)
+{
+    double *blocks = ISO_NEW_N(double, b->n_resamples + 1);
+    for (size_t i = 0; i < b->n_resamples; i++)
+        blocks[i] = iso_fit_worth_at(fit, b->param + i * fit->n_param, r, 0);
+    iso_sort_doubles(blocks, b->n_resamples);
+    out[0] = iso_percentile(blocks, b->n_resamples, 0.025);
+    out[1] = iso_percentile(blocks, b->n_resamples, 0.975);
+    free(blocks);
 }

@@ -362,7 +362,7 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
     *out = (struct iso_compare){0};
     struct iso_compare_options joint = *options;
     joint.fit.law = &iso_law_joint; /* the shape parameters of no other law are the two phi's */
-    joint.fit.fixed_phi = NAN;
+    joint.fit.n_fixed = 0;
     out->base_name = iso_arena_strdup(&out->arena, names[0]);
     out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
     enum iso_status st = iso_runs_check_rates(base, err);

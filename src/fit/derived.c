@@ -251,7 +251,7 @@ static struct iso_equivalent equivalent_of(const struct iso_derived *d, size_t k
     struct iso_equivalent e = {.r = c->r, .unique = NAN, .effective = NAN};
     const struct iso_run run = iso_flops_curve_run(c, c->n_max, 1);
     const double n_eff = iso_fit_n_eff(fit, &run);
-    e.blocks = pow(c->r, iso_fit_phi(fit, c->r));
+    e.blocks = iso_fit_worth(fit, c->r, 0);
     e.recovered = e.blocks / c->r;
     e.same_loss = n_eff / c->n_max;
     if (plain->r == 1) {

@@ -53,8 +53,8 @@ struct iso_frontier_exponent {
 
 struct iso_equivalent {
     double r;
-    double blocks;    /* r^phi: unique blocks that one looped block is worth */
-    double recovered; /* r^phi / r: share of full equivalence */
+    double blocks;    /* unique blocks that one looped block is worth; NaN if the law assumes it */
+    double recovered; /* blocks / r: share of full equivalence */
     double unique,
         effective;    /* sizes relative to the r = 1 model of the same width, NaN if unknown */
     double same_loss; /* unique size of an r = 1 model with the same N_eff, relative to unique */

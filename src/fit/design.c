@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The box of the paper.  Offsets are no part of it; +-0.2 in ln L is far beyond any real one. */
+/* The box of the paper. */
 static const struct {
-    const char *name;
+    const char *name, *natural; /* natural: the parameter whose logarithm this is */
     double lower, upper;
 } shared_params[ISO_P_SHAPE] = {
-    {"a", -5, 35}, {"alpha", 0, 2.5}, {"b", -5, 35}, {"beta", 0, 2.5}, {"e", -3, 2},
+    {"a", "A", -5, 35},     {"alpha", NULL, 0, 2.5}, {"b", "B", -5, 35},
+    {"beta", NULL, 0, 2.5}, {"e", "E", -3, 2},
 };
-static const double phi_box = 3, offset_box = 0.2;
 
 void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
                       enum iso_injection injection, bool embeddings)
@@ -26,48 +26,118 @@ void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
     *n_rec = run->n_rec + (injection == ISO_INJECT_RECURRENT ? run->n_inject : 0);
 }
 
-static enum iso_status add_param(struct iso_design *x, size_t *index, const char *name,
-                                 double bound, struct iso_err *err)
+static enum iso_status add_param(struct iso_design *x, const char *name, double lower, double upper,
+                                 struct iso_param_use use, struct iso_err *err)
 {
     if (x->n_param == ISO_MAX_PARAM)
         return iso_fail(err, ISO_BAD_INPUT,
                         "law %s needs more than %d parameters on this table (one for each r); fit "
-                        "fewer values of r, or --law joint",
+                        "fewer values of r, or the law joint",
                         x->law->name, ISO_MAX_PARAM);
-    *index = x->n_param++;
-    snprintf(x->name[*index], sizeof x->name[*index], "%s", name);
-    x->lower[*index] = -bound;
-    x->upper[*index] = bound;
+    const size_t p = x->n_param++;
+    snprintf(x->name[p], sizeof x->name[p], "%s", name);
+    x->lower[p] = lower;
+    x->upper[p] = upper;
+    x->use[p] = use;
     return ISO_OK;
+}
+
+bool iso_param_serves(const struct iso_param_use *use, double r, size_t recipe)
+{
+    if (use->of && use->of->per == ISO_PER_LOOPED && r <= 1)
+        return false;
+    return (isnan(use->r) || use->r == r) && (use->recipe == SIZE_MAX || use->recipe == recipe);
+}
+
+size_t iso_param_find(const struct iso_param_use *use, size_t n_param,
+                      const struct iso_law_param *of, double r, size_t recipe)
+{
+    for (size_t p = ISO_P_SHAPE; p < n_param; p++)
+        if (use[p].of == of && iso_param_serves(&use[p], r, recipe))
+            return p;
+    return ISO_NO_PARAM;
+}
+
+/* Finds or makes the parameter that the runs of a group use. */
+static enum iso_status param_for(struct iso_design *x, size_t *index,
+                                 const struct iso_law_param *of, const struct iso_row_group *g,
+                                 bool several_recipes, struct iso_err *err)
+{
+    char name[24];
+    struct iso_param_use use = {of, NAN, SIZE_MAX};
+    *index = ISO_NO_PARAM;
+    if ((of->per == ISO_PER_R || of->per == ISO_PER_LOOPED) && g->r <= 1)
+        return ISO_OK;
+    snprintf(name, sizeof name, "%s", of->name);
+    if (of->per == ISO_PER_R) {
+        use.r = g->r;
+        snprintf(name, sizeof name, "%s_r%g", of->name, g->r);
+    } else if (of->per == ISO_PER_RECIPE && several_recipes) {
+        use.recipe = g->recipe;
+        snprintf(name, sizeof name, "%s_%zu", of->name, g->recipe);
+    }
+    *index = iso_param_find(x->use, x->n_param, of, g->r, g->recipe);
+    if (*index != ISO_NO_PARAM)
+        return ISO_OK;
+    *index = x->n_param;
+    return add_param(x, name, of->lower, of->upper, use, err);
+}
+
+/* The law's parameters in the order of its row, each for all groups that use it. */
+static enum iso_status make_params(struct iso_design *x, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t p = 0; p < ISO_P_SHAPE && st == ISO_OK; p++)
+        st = add_param(x, shared_params[p].name, shared_params[p].lower, shared_params[p].upper,
+                       (struct iso_param_use){NULL, NAN, SIZE_MAX}, err);
+    const bool several = /* they are sorted by it */
+        x->n_group > 0 && x->group[0].recipe != x->group[x->n_group - 1].recipe;
+    for (size_t g = 0; g < x->n_group; g++)
+        x->group[g].offset = ISO_NO_PARAM;
+    for (const struct iso_law_param *of = x->law->param; of->name; of++) {
+        for (size_t g = 0; g < x->n_group && st == ISO_OK; g++) {
+            struct iso_row_group *group = &x->group[g];
+            st = param_for(x, of->role == ISO_SHAPE ? &group->shape[x->n_shape] : &group->offset,
+                           of, group, several, err);
+        }
+        x->n_shape += of->role == ISO_SHAPE;
+    }
+    x->phi = ISO_NO_PARAM;
+    for (size_t p = x->n_param; p-- > ISO_P_SHAPE;)
+        if (strcmp(x->use[p].of->name, "phi") == 0)
+            x->phi = p;
+    return st;
+}
+
+/* A parameter is held by its own name, by that of all its copies ("phi" holds phi_r2 and phi_r4),
+ * or as A, B or E. */
+static enum iso_status hold(struct iso_design *x, const struct iso_fixed *fixed,
+                            struct iso_err *err)
+{
+    bool known = false;
+    for (size_t p = 0; p < x->n_param; p++) {
+        const char *natural = p < ISO_P_SHAPE ? shared_params[p].natural : NULL;
+        const bool as_log = natural && strcmp(natural, fixed->name) == 0;
+        if (!as_log && strcmp(x->name[p], fixed->name) != 0 &&
+            !(x->use[p].of && strcmp(x->use[p].of->name, fixed->name) == 0))
+            continue;
+        const double value = as_log ? log(fixed->value) : fixed->value;
+        if (!(value >= x->lower[p] && value <= x->upper[p]))
+            return iso_fail(err, ISO_BAD_INPUT, "%s cannot be held at %g: its range is %g to %g",
+                            fixed->name, fixed->value, as_log ? exp(x->lower[p]) : x->lower[p],
+                            as_log ? exp(x->upper[p]) : x->upper[p]);
+        x->lower[p] = x->upper[p] = value;
+        known = true;
+    }
+    return known ? ISO_OK
+                 : iso_fail(err, ISO_BAD_INPUT, "law %s has no parameter %s", x->law->name,
+                            fixed->name);
 }
 
 struct row {
     size_t run, label;
     double r;
 };
-
-/* Finds or makes the parameter that runs with this r and label use. */
-static enum iso_status param_for(struct iso_design *x, size_t *index, enum iso_per per,
-                                 const char *stem, double bound, const struct row *row,
-                                 bool several, struct iso_err *err)
-{
-    char name[24];
-    *index = ISO_MAX_PARAM; /* replaced by n_param when all are known */
-    if (per == ISO_PER_NONE || (per == ISO_PER_LOOPED && row->r <= 1))
-        return ISO_OK;
-    if (per == ISO_PER_LOOPED)
-        snprintf(name, sizeof name, "%s_r%g", stem, row->r);
-    else if (several)
-        snprintf(name, sizeof name, "%s_%zu", stem, row->label);
-    else
-        snprintf(name, sizeof name, "%s", stem);
-    for (size_t p = ISO_P_SHAPE; p < x->n_param; p++)
-        if (strcmp(x->name[p], name) == 0) {
-            *index = p;
-            return ISO_OK;
-        }
-    return add_param(x, index, name, bound, err);
-}
 
 static int compare_rows(const void *va, const void *vb)
 {
@@ -112,32 +182,36 @@ static void fill_row(struct iso_design *x, size_t i, const struct iso_run *run, 
 }
 
 /* Cuts the sorted rows into groups of equal r and label. */
-static enum iso_status make_groups(struct iso_design *x, const struct row *row, size_t n,
-                                   struct iso_err *err)
+static void make_groups(struct iso_design *x, const struct row *row, size_t n)
 {
-    const bool several = n > 0 && row[0].label != row[n - 1].label; /* they are sorted by it */
-    x->group = ISO_NEW_N(struct iso_row_group, n);
+    x->group = ISO_NEW_N(struct iso_row_group, n + 1);
     for (size_t i = 0; i < n;) {
         size_t end = i;
         while (end < n && row[end].r == row[i].r && row[end].label == row[i].label)
             end++;
         struct iso_row_group *g = &x->group[x->n_group++];
-        *g = (struct iso_row_group){.first = x->n, .n = padded(end - i), .r = row[i].r};
+        *g = (struct iso_row_group){
+            .first = x->n, .n = padded(end - i), .r = row[i].r, .recipe = row[i].label};
         x->n += g->n;
-        enum iso_status st =
-            param_for(x, &g->phi, x->law->phi, "phi", phi_box, &row[i], several, err);
-        if (st == ISO_OK)
-            st = param_for(x, &g->offset, x->law->offset, "offset", offset_box, &row[i], several,
-                           err);
-        if (st != ISO_OK)
-            return st;
         i = end;
     }
+}
+
+/* Puts the sorted rows into their groups and pads these. */
+static void fill_groups(struct iso_design *x, const struct row *row, const struct iso_runs *runs,
+                        const struct iso_fit_options *options)
+{
+    size_t next = 0;
     for (size_t g = 0; g < x->n_group; g++) {
-        x->group[g].phi = x->group[g].phi == ISO_MAX_PARAM ? x->n_param : x->group[g].phi;
-        x->group[g].offset = x->group[g].offset == ISO_MAX_PARAM ? x->n_param : x->group[g].offset;
+        const struct iso_row_group *group = &x->group[g];
+        for (size_t i = group->first; i < group->first + group->n; i++)
+            if (next < runs->n && row[next].r == group->r && row[next].label == group->recipe) {
+                fill_row(x, i, &runs->at[row[next].run], row[next].run, options);
+                next++;
+            } else {
+                pad(x, i);
+            }
     }
-    return ISO_OK;
 }
 
 static bool same_design(const struct iso_run *a, const struct iso_run *b)
@@ -154,20 +228,50 @@ static size_t distinct_runs(const struct iso_runs *runs)
     return n;
 }
 
+size_t iso_design_looped_needed(const struct iso_design *x)
+{
+    size_t n = 0;
+    for (const struct iso_law_param *of = x->law->param; of->name; of++) {
+        if (of->role != ISO_SHAPE || of->per == ISO_PER_R)
+            continue;
+        bool is_free = false;
+        for (size_t p = ISO_P_SHAPE; p < x->n_param; p++)
+            is_free |= x->use[p].of == of && x->lower[p] < x->upper[p];
+        n += is_free;
+    }
+    return n;
+}
+
+size_t iso_design_looped(const struct iso_design *x)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < x->n_group; g++) {
+        bool seen = x->group[g].r <= 1;
+        for (size_t k = 0; k < g; k++)
+            seen |= x->group[k].r == x->group[g].r;
+        n += !seen;
+    }
+    return n;
+}
+
 static enum iso_status check(const struct iso_design *x, const struct iso_runs *runs,
-                             const struct iso_fit_options *o, struct iso_err *err)
+                             struct iso_err *err)
 {
     size_t needed = iso_design_free_params(x), distinct = distinct_runs(runs);
     if (distinct < needed)
         return iso_fail(err, ISO_BAD_INPUT,
                         "%zu distinct runs are too few for law %s, which has %zu free parameters",
                         distinct, x->law->name, needed);
-    bool looped = false;
-    for (size_t g = 0; g < x->n_group; g++)
-        looped |= x->group[g].r > 1;
-    if (x->law->phi != ISO_PER_NONE && !looped && isnan(o->fixed_phi))
+    const bool no_looped = iso_design_looped(x) == 0;
+    needed = iso_design_looped_needed(x);
+    if (no_looped && (needed > 0 || (x->n_shape > 0 && x->n_param == ISO_P_SHAPE)))
         return iso_fail(err, ISO_BAD_INPUT,
-                        "no run has r above 1, so phi cannot be measured; use --law chinchilla");
+                        "no run has r above 1, so %s cannot be measured; fit the law chinchilla",
+                        x->law->param[0].name);
+    if (iso_design_looped(x) < needed)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "law %s needs at least %zu different r above 1; the law joint needs one",
+                        x->law->name, needed);
     return ISO_OK;
 }
 
@@ -175,33 +279,18 @@ enum iso_status iso_design_init(struct iso_design *x, const struct iso_runs *run
                                 const struct iso_fit_options *options, struct iso_err *err)
 {
     *x = (struct iso_design){.law = options->law, .delta = options->delta};
-    for (x->n_param = 0; x->n_param < ISO_P_SHAPE; x->n_param++) {
-        snprintf(x->name[x->n_param], sizeof x->name[0], "%s", shared_params[x->n_param].name);
-        x->lower[x->n_param] = shared_params[x->n_param].lower;
-        x->upper[x->n_param] = shared_params[x->n_param].upper;
-    }
     struct row *row = ISO_NEW_N(struct row, runs->n + 1);
     for (size_t i = 0; i < runs->n; i++)
         row[i] = (struct row){i, runs->at[i].label, runs->at[i].r};
     qsort(row, runs->n, sizeof *row, compare_rows);
-    enum iso_status st = make_groups(x, row, runs->n, err);
-    if (st == ISO_OK) {
-        allocate(x);
-        size_t next = 0;
-        for (size_t g = 0; g < x->n_group; g++)
-            for (size_t i = x->group[g].first; i < x->group[g].first + x->group[g].n; i++)
-                if (next < runs->n && row[next].r == x->group[g].r &&
-                    (i == x->group[g].first || row[next].label == row[next - 1].label))
-                    fill_row(x, i, &runs->at[row[next].run], row[next].run, options), next++;
-                else
-                    pad(x, i);
-        for (size_t p = ISO_P_SHAPE; !isnan(options->fixed_phi) && p < x->n_param; p++)
-            if (strncmp(x->name[p], "phi", 3) == 0)
-                x->lower[p] = x->upper[p] = options->fixed_phi;
-        st = check(x, runs, options, err);
-    }
+    make_groups(x, row, runs->n);
+    allocate(x);
+    fill_groups(x, row, runs, options);
     free(row);
-    return st;
+    enum iso_status st = make_params(x, err);
+    for (size_t i = 0; st == ISO_OK && i < options->n_fixed; i++)
+        st = hold(x, &options->fixed[i], err);
+    return st == ISO_OK ? check(x, runs, err) : st;
 }
 
 void iso_design_resample(struct iso_design *out, const struct iso_design *from,

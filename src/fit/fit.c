@@ -23,13 +23,27 @@ struct iso_fit_options iso_fit_defaults(void)
     return (struct iso_fit_options){
         .law = iso_laws[0],
         .injection = ISO_INJECT_ONCE,
-        .fixed_phi = NAN,
         .delta = 1e-3,
         .starts = 500,
         .max_iterations = 10000,
         .seed = 1,
         .threads = 1,
     };
+}
+
+void iso_fit_fix(struct iso_fit_options *options, const char *name, double value)
+{
+    ISO_ASSERT(options->n_fixed < ISO_MAX_FIXED);
+    options->fixed[options->n_fixed++] = (struct iso_fixed){name, value};
+}
+
+double iso_fit_fixed(const struct iso_fit_options *options, const char *name)
+{
+    double value = NAN;
+    for (size_t i = 0; i < options->n_fixed; i++)
+        if (iso_str_eq(options->fixed[i].name, name))
+            value = options->fixed[i].value;
+    return value;
 }
 
 const char *iso_injection_name(enum iso_injection injection)
@@ -79,11 +93,11 @@ static void diagnose(struct iso_fit *fit, const struct iso_design *x, const doub
 /* Adds what one row contributes to the gradient; the scratch holds the terms of the law at the
  * fit's parameters. */
 static void add_row_gradient(double *g, const struct iso_design *x,
-                             const struct iso_row_group *group, size_t i, const struct iso_fit *fit,
-                             const struct iso_scratch *s)
+                             const struct iso_row_group *group, const struct iso_worth *at,
+                             size_t i, const struct iso_fit *fit, const struct iso_scratch *s)
 {
     const double e_term = exp(fit->param[ISO_P_E]), sum = s->t_n[i] + s->t_d[i] + e_term;
-    const double offset = group->offset < x->n_param ? fit->param[group->offset] : 0;
+    const double offset = group->offset == ISO_NO_PARAM ? 0 : fit->param[group->offset];
     const double z = (s->ln_s[i] + offset - x->log_l[i]) / x->delta;
     const double k = x->weight[i] * fmin(fmax(z, -1), 1) / x->delta;
     const double k_n = k * s->t_n[i] / sum, k_d = k * s->t_d[i] / sum;
@@ -92,9 +106,10 @@ static void add_row_gradient(double *g, const struct iso_design *x,
     g[ISO_P_B] += k_d;
     g[ISO_P_BETA] -= k_d * x->log_d[i];
     g[ISO_P_E] += k * e_term / sum;
-    if (group->phi < x->n_param)
-        g[group->phi] -= fit->alpha * k_n * s->d1[i];
-    if (group->offset < x->n_param)
+    for (size_t j = 0; j < x->n_shape; j++)
+        if (group->shape[j] != ISO_NO_PARAM)
+            g[group->shape[j]] -= fit->alpha * k_n * s->share[i] * at->d1[j] / at->w;
+    if (group->offset != ISO_NO_PARAM)
         g[group->offset] += k;
 }
 
@@ -112,11 +127,13 @@ static double *cell_gradients(size_t *n_cells, const struct iso_fit *fit,
         cell[i] = *n_cells - 1;
     }
     double *g = ISO_NEW_N(double, *n_cells * x->n_param + 1);
-    for (size_t k = 0; k < x->n_group; k++)
-        for (size_t i = x->group[k].first; i < x->group[k].first + x->group[k].n; i++)
+    for (size_t k = 0; k < x->n_group; k++) {
+        const struct iso_row_group *group = &x->group[k];
+        for (size_t i = group->first; i < group->first + group->n; i++)
             if (x->run[i] != SIZE_MAX)
-                add_row_gradient(g + cell[x->run[i]] * x->n_param, x, &x->group[k], i, fit,
-                                 scratch);
+                add_row_gradient(g + cell[x->run[i]] * x->n_param, x, group, &scratch->worth[k], i,
+                                 fit, scratch);
+    }
     free(cell);
     return g;
 }
@@ -184,12 +201,14 @@ static void fill(struct iso_fit *fit, const struct iso_design *x, const struct i
                             .delta = options->delta,
                             .n_runs = runs->n,
                             .n_param = x->n_param,
+                            .phi_param = x->phi,
                             .huber_sum = m->best.value * x->delta * x->delta,
                             .starts = options->starts,
                             .starts_best = m->starts_best,
                             .iterations = m->iterations,
                             .n_rivals = m->n_rivals};
     memcpy(fit->name, x->name, sizeof fit->name);
+    memcpy(fit->use, x->use, sizeof fit->use);
     memcpy(fit->param, m->best.param, sizeof fit->param);
     memcpy(fit->lower, x->lower, sizeof fit->lower);
     memcpy(fit->upper, x->upper, sizeof fit->upper);
@@ -199,8 +218,45 @@ static void fill(struct iso_fit *fit, const struct iso_design *x, const struct i
     fit->B = exp(fit->param[ISO_P_B]);
     fit->beta = fit->param[ISO_P_BETA];
     fit->E = exp(fit->param[ISO_P_E]);
-    fit->phi =
-        x->law->phi != ISO_PER_NONE && x->n_param > ISO_P_SHAPE ? fit->param[ISO_P_SHAPE] : NAN;
+    fit->phi = x->phi == ISO_NO_PARAM ? NAN : fit->param[x->phi];
+}
+
+static bool is_own_param(const struct iso_design *x, const char *name)
+{
+    for (size_t p = ISO_P_SHAPE; p < x->n_param; p++)
+        if (iso_str_eq(x->name[p], name) || iso_str_eq(x->use[p].of->name, name))
+            return true;
+    return false;
+}
+
+/* The optimum of the law that this one relaxes, as a start: parameters that only this law has
+ * are 0, where it is that law. */
+static enum iso_status start_from_restriction(struct iso_design *x, const struct iso_runs *runs,
+                                              const struct iso_fit_options *options,
+                                              struct iso_err *err)
+{
+    struct iso_fit_options narrow = *options;
+    struct iso_fit fit;
+    narrow.law = x->law->relaxes;
+    narrow.n_fixed = 0;
+    for (size_t i = 0; i < options->n_fixed; i++)
+        if (iso_law_param(narrow.law, options->fixed[i].name) ||
+            !is_own_param(x, options->fixed[i].name))
+            narrow.fixed[narrow.n_fixed++] = options->fixed[i];
+    enum iso_status st = iso_fit_run(&fit, runs, &narrow, err);
+    for (size_t p = 0; st == ISO_OK && p < x->n_param; p++) {
+        const struct iso_param_use *use = &x->use[p];
+        const struct iso_law_param *of = use->of ? iso_law_param(narrow.law, use->of->name) : NULL;
+        const size_t from =
+            p < ISO_P_SHAPE ? p
+            : of            ? iso_param_find(fit.use, fit.n_param, of, isnan(use->r) ? 2 : use->r,
+                                  use->recipe == SIZE_MAX ? 0 : use->recipe)
+                            : ISO_NO_PARAM;
+        const double value = from == ISO_NO_PARAM ? 0 : fit.param[from];
+        x->given[p] = fmin(fmax(value, x->lower[p]), x->upper[p]);
+    }
+    x->has_given = st == ISO_OK;
+    return st;
 }
 
 enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
@@ -208,6 +264,8 @@ enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
 {
     struct iso_design x;
     enum iso_status st = iso_design_init(&x, runs, options, err);
+    if (st == ISO_OK && options->law->relaxes)
+        st = start_from_restriction(&x, runs, options, err);
     if (st == ISO_OK) {
         struct iso_multistart m;
         struct iso_scratch scratch;
@@ -223,44 +281,4 @@ enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
     }
     iso_design_release(&x);
     return st;
-}
-
-/* The parameter called `stem`, "stem_r4" or "stem_0", whichever the law uses for this run. */
-static double param_of(const struct iso_fit *fit, const char *stem, const struct iso_run *run)
-{
-    char per_r[24], per_label[24];
-    snprintf(per_r, sizeof per_r, "%s_r%g", stem, run->r);
-    snprintf(per_label, sizeof per_label, "%s_%zu", stem, run->label);
-    for (size_t p = ISO_P_SHAPE; p < fit->n_param; p++)
-        if (iso_str_eq(fit->name[p], stem) || iso_str_eq(fit->name[p], per_r) ||
-            iso_str_eq(fit->name[p], per_label))
-            return fit->param[p];
-    return 0;
-}
-
-static double log_n_eff(const struct iso_fit *fit, const struct iso_run *run)
-{
-    double once[4] = {1, 1, 1, 1}, rec[4] = {0}, ln[4], d1[4], d2[4];
-    iso_design_sizes(&once[0], &rec[0], run, fit->injection, fit->embeddings);
-    fit->law->log_n_eff(ln, d1, d2, once, rec, 4, run->r, param_of(fit, "phi", run));
-    return ln[0];
-}
-
-double iso_fit_phi(const struct iso_fit *fit, double r)
-{
-    const struct iso_run run = {.r = r};
-    return isnan(fit->phi) ? NAN : param_of(fit, "phi", &run);
-}
-
-double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run)
-{
-    return exp(log_n_eff(fit, run));
-}
-
-double iso_fit_loss(const struct iso_fit *fit, const struct iso_run *run)
-{
-    const double *p = fit->param;
-    const double sum = exp(p[ISO_P_A] - p[ISO_P_ALPHA] * log_n_eff(fit, run)) +
-                       exp(p[ISO_P_B] - p[ISO_P_BETA] * log(run->tokens)) + exp(p[ISO_P_E]);
-    return sum * exp(param_of(fit, "offset", run));
 }

@@ -22,6 +22,7 @@ struct iso_bootstrap {
     enum iso_block block;
     size_t n_blocks, n_resamples;
     double *phi;      /* [n_resamples], sorted; NaN in laws without phi */
+    double *param;    /* [n_resamples * n_param], in the order of the draws */
     double low, high; /* 2.5 % and 97.5 % points of phi */
     double mean, sd;
     size_t at_bound;         /* resamples whose phi ended on its bound */
@@ -35,6 +36,10 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
                                   const struct iso_runs *runs,
                                   const struct iso_fit_options *options, enum iso_block block,
                                   size_t resamples, struct iso_err *err);
+
+/* The interval of what a block looped r times is worth, by the same refits. */
+void iso_bootstrap_worth(double out[2], const struct iso_bootstrap *b, const struct iso_fit *fit,
+                         double r);
 
 /* Objective against phi held fixed, the other parameters refitted. */
 struct iso_profile {

@@ -42,7 +42,7 @@ static void run_row(void *ctx, size_t i, int worker)
     } else {
         struct iso_multistart m;
         iso_multistart_run(&m, &left, job->options, iso_rng_stream("jackknife", i), 1);
-        row->phi = m.best.param[ISO_P_SHAPE];
+        row->phi = m.best.param[left.phi];
         row->shift = row->phi - job->best->phi;
     }
     iso_design_release(&left);
@@ -136,8 +136,8 @@ static void consider(struct iso_intervals *out, const char *name, double low, do
 static void consider_profile(struct iso_intervals *out, const struct iso_fit *best)
 {
     const double low = out->profile.low, high = out->profile.high;
-    consider(out, "profile", isnan(low) ? best->lower[ISO_P_SHAPE] : low,
-             isnan(high) ? best->upper[ISO_P_SHAPE] : high);
+    consider(out, "profile", isnan(low) ? best->lower[best->phi_param] : low,
+             isnan(high) ? best->upper[best->phi_param] : high);
 }
 
 enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *arena,
@@ -162,7 +162,7 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
         st = iso_bootstrap_run(b, arena, runs, options, (enum iso_block)block, resamples, err);
         consider(out, names[block], b->low, b->high);
     }
-    const bool one_free_phi = best->law->phi == ISO_PER_LABEL && isnan(options->fixed_phi);
+    const bool one_free_phi = iso_fit_phi_is_free(best) && !iso_fit_phi_per_r(best);
     if (st == ISO_OK && one_free_phi)
         st = iso_profile_run(&out->profile, arena, runs, best, options, err);
     if (st == ISO_OK && one_free_phi) {

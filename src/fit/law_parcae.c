@@ -4,27 +4,15 @@
  *     N_eff = r (N_once + N_rec) */
 #include "fit/law.h"
 
-#include "fit/simd.h"
-
-ISO_INLINE void body(double *ln, double *d1, double *d2, const double *n_once, const double *n_rec,
-                     size_t n, double r, double phi)
+static void worth(struct iso_worth *out, double r, const double *theta)
 {
-    (void)phi;
-    for (size_t i = 0; i < n; i += ISO_LANES) {
-        store4(ln + i, log4(r * (load4(n_once + i) + load4(n_rec + i))));
-        store4(d1 + i, splat(0));
-        store4(d2 + i, splat(0));
-    }
+    (void)theta;
+    out->u = out->w = r;
 }
-
-ISO_TWICE(static, log_n_eff, body,
-          (double *ln, double *d1, double *d2, const double *n_once, const double *n_rec, size_t n,
-           double r, double phi),
-          (ln, d1, d2, n_once, n_rec, n, r, phi))
 
 const struct iso_law iso_law_parcae = {
     .name = "parcae",
     .formula = "L = E + A (r N)^-alpha + B D^-beta",
     .summary = "recurrences multiply all parameters (the iso-parameter form of Parcae)",
-    .log_n_eff = log_n_eff,
+    .worth = worth,
 };

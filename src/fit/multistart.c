@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct job {
     const struct iso_design *x;
@@ -17,6 +18,7 @@ struct job {
     struct iso_solution *solution; /* one per start */
     size_t *leader;                /* [starts] the first start that approached the same point */
     size_t *todo;                  /* starts to finish */
+    size_t given;                  /* the start that the design brings; SIZE_MAX without one */
 };
 
 static void run_approach(void *ctx, size_t i, int worker)
@@ -28,6 +30,11 @@ static void run_approach(void *ctx, size_t i, int worker)
     for (size_t p = 0; p < x->n_param; p++)
         s->param[p] = x->lower[p] + iso_rng_uniform(&rng) * (x->upper[p] - x->lower[p]);
     s->iterations = 0;
+    if (i == job->given) { /* goes downhill from there, so the result is no worse */
+        memcpy(s->param, x->given, sizeof s->param);
+        s->value = iso_objective(x, s->param, NULL, NULL, ISO_CURVE_NONE, &job->scratch[worker]);
+        return;
+    }
     if (job->solver->approach)
         job->solver->approach(s, x, job->options->max_iterations, &job->scratch[worker]);
 }
@@ -55,7 +62,7 @@ static size_t find_leaders(struct job *job, size_t n)
     size_t n_todo = 0;
     for (size_t i = 0; i < n; i++) {
         const struct iso_solution *s = &job->solution[i];
-        size_t k = job->solver->approach ? 0 : n_todo;
+        size_t k = job->solver->approach && i != job->given ? 0 : n_todo;
         while (k < n_todo &&
                !(same_place(s, &job->solution[job->todo[k]], job->x, 1e-3) &&
                  fabs(s->value - job->solution[job->todo[k]].value) <= 1e-4 * s->value))
@@ -114,7 +121,7 @@ static void find_rivals(struct iso_multistart *out, const struct iso_design *x,
         rival->starts++;
         if (s[i].value * scale < rival->huber_sum) {
             rival->huber_sum = s[i].value * scale;
-            rival->phi = x->law->phi != ISO_PER_NONE ? s[i].param[ISO_P_SHAPE] : NAN;
+            rival->phi = x->phi == ISO_NO_PARAM ? NAN : s[i].param[x->phi];
         }
     }
 }
@@ -129,8 +136,9 @@ static int compare_rivals(const void *a, const void *b)
 void iso_multistart_run(struct iso_multistart *out, const struct iso_design *x,
                         const struct iso_fit_options *options, uint64_t stream, int threads)
 {
-    const size_t n = (size_t)options->starts;
+    const size_t n_drawn = (size_t)options->starts, n = n_drawn + x->has_given;
     struct job job = {.x = x, .options = options, .stream = stream};
+    job.given = x->has_given ? n_drawn : SIZE_MAX;
     job.solver = options->solver ? options->solver : iso_solvers[0];
     job.solution = ISO_NEW_N(struct iso_solution, n);
     job.scratch = ISO_NEW_N(struct iso_scratch, (size_t)threads);
@@ -142,11 +150,11 @@ void iso_multistart_run(struct iso_multistart *out, const struct iso_design *x,
 
     *out = (struct iso_multistart){.best = job.solution[find_best(job.solution, n)]};
     const double tie = 1e-6 * out->best.value + 1e-9;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_drawn; i++) {
         out->starts_best += job.solution[i].value <= out->best.value + tie;
-        out->iterations += (double)job.solution[i].iterations / (double)n;
+        out->iterations += (double)job.solution[i].iterations / (double)n_drawn;
     }
-    find_rivals(out, x, job.solution, n);
+    find_rivals(out, x, job.solution, n_drawn);
     qsort(out->rival, out->n_rivals, sizeof *out->rival, compare_rivals);
     for (int t = 0; t < threads; t++)
         iso_scratch_release(&job.scratch[t]);

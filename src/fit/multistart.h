@@ -12,8 +12,9 @@ struct iso_multistart {
     struct iso_rival rival[ISO_MAX_RIVALS];
 };
 
-/* Uses options->starts, seed, solver, max_iterations; draw number k of start i depends on seed,
- * `stream` and i only, so the result does not depend on the number of threads. */
+/* Uses options->starts, seed, solver, max_iterations, and the design's own start; draw number k of
+ * start i depends on seed, `stream` and i only, so the result does not depend on the number of
+ * threads. */
 void iso_multistart_run(struct iso_multistart *out, const struct iso_design *x,
                         const struct iso_fit_options *options, uint64_t stream, int threads);
 

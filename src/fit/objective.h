@@ -8,21 +8,27 @@
 
 #include "fit/fit.h"
 
-/* Runs that share r and the same parameters; their rows stand together, padded to a multiple of
- * ISO_LANES with rows of weight 0. */
+/* Runs that share r and recipe, so that one u and one w hold for all of them; their rows stand
+ * together, padded to a multiple of ISO_LANES with rows of weight 0. */
 struct iso_row_group {
     size_t first, n;
     double r;
-    size_t phi, offset; /* parameter numbers; n_param when the law has none here */
+    size_t recipe;
+    /* Parameter numbers; ISO_NO_PARAM where the law has none for these runs. */
+    size_t shape[ISO_MAX_SHAPE], offset;
 };
 
 struct iso_design {
     const struct iso_law *law;
     double delta;
-    size_t n_param;
+    size_t n_param, n_shape;
+    size_t phi; /* number of the (first) parameter phi; ISO_NO_PARAM in laws without one */
     char name[ISO_MAX_PARAM][24];
-    double lower[ISO_MAX_PARAM], upper[ISO_MAX_PARAM];
-    size_t n_group, n; /* rows with padding */
+    struct iso_param_use use[ISO_MAX_PARAM];
+    double lower[ISO_MAX_PARAM], upper[ISO_MAX_PARAM]; /* equal: held fixed */
+    bool has_given;
+    double given[ISO_MAX_PARAM]; /* a start beside those that are drawn */
+    size_t n_group, n;           /* rows with padding */
     struct iso_row_group *group;
     double *n_once, *n_rec, *log_d, *log_l, *weight; /* [n] */
     size_t *run;                                     /* [n] row of the table, SIZE_MAX: padding */
@@ -38,13 +44,17 @@ void iso_design_resample(struct iso_design *out, const struct iso_design *from,
 void iso_design_release(struct iso_design *x);
 /* Parameters that are not held fixed. */
 size_t iso_design_free_params(const struct iso_design *x);
+/* Different r above 1, and how many of them the free shape parameters need. */
+size_t iso_design_looped(const struct iso_design *x);
+size_t iso_design_looped_needed(const struct iso_design *x);
 /* The sizes that the law sees, under the options' conventions. */
 void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
                       enum iso_injection injection, bool embeddings);
 
 /* Memory that evaluations need; one per thread. */
 struct iso_scratch {
-    double *ln_n, *d1, *d2, *t_n, *t_d, *ln_s; /* [n] of the largest design */
+    double *ln_n, *share, *t_n, *t_d, *ln_s; /* [n] of the largest design */
+    struct iso_worth *worth;                 /* [groups] what the law says about each */
     double *memory;
 };
 void iso_scratch_init(struct iso_scratch *s, size_t n);
@@ -60,7 +70,8 @@ enum iso_curvature {
  * Both may be NULL when curvature is NONE. */
 double iso_objective(const struct iso_design *x, const double *param, double *gradient,
                      double *hessian, enum iso_curvature curvature, struct iso_scratch *s);
-/* Fills s->ln_n with ln N_eff of every row, and s->d1, s->d2 with its derivatives by phi. */
+/* Fills s->worth, s->ln_n with ln N_eff of every row, and s->share with its derivative by ln w,
+ * which is the share of the looped blocks in N_eff. */
 void iso_log_sizes(const struct iso_design *x, const double *param, struct iso_scratch *s);
 /* ln predicted - ln observed of every row (0 in the padding). */
 void iso_residuals(double *out, const struct iso_design *x, const double *param,

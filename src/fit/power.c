@@ -79,18 +79,19 @@ void iso_power_learn(struct iso_power_options *options, const struct iso_fit *fi
 static double true_log_loss(double jacobian[N_LAW], const struct iso_run *run,
                             const struct iso_power_options *o)
 {
-    double once[4] = {1, 1, 1, 1}, rec[4] = {0}, ln[4], d1[4], d2[4];
-    iso_design_sizes(&once[0], &rec[0], run, o->fit.injection, o->fit.embeddings);
-    o->fit.law->log_n_eff(ln, d1, d2, once, rec, 4, run->r, o->phi);
-    const double log_d = log(run->tokens);
-    const double t_n = o->A * exp(-o->alpha * ln[0]), t_d = o->B * exp(-o->beta * log_d);
+    double once, rec;
+    iso_design_sizes(&once, &rec, run, o->fit.injection, o->fit.embeddings);
+    struct iso_worth at;
+    iso_law_at(&at, &iso_law_joint, run->r, &o->phi);
+    const double n_eff = at.u * once + at.w * rec, log_n = log(n_eff), log_d = log(run->tokens);
+    const double t_n = o->A * exp(-o->alpha * log_n), t_d = o->B * exp(-o->beta * log_d);
     const double sum = t_n + t_d + o->E;
     jacobian[ISO_P_A] = t_n / sum;
-    jacobian[ISO_P_ALPHA] = -ln[0] * t_n / sum;
+    jacobian[ISO_P_ALPHA] = -log_n * t_n / sum;
     jacobian[ISO_P_B] = t_d / sum;
     jacobian[ISO_P_BETA] = -log_d * t_d / sum;
     jacobian[ISO_P_E] = o->E / sum;
-    jacobian[ISO_P_SHAPE] = -o->alpha * d1[0] * t_n / sum;
+    jacobian[ISO_P_SHAPE] = -o->alpha * at.d1[0] * rec / n_eff * t_n / sum;
     return log(sum);
 }
 

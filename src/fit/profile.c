@@ -54,7 +54,7 @@ static double value_at(const struct job *job, double phi)
     struct iso_fit_options options = *job->options;
     struct iso_multistart m;
     options.starts = options.starts < N_STARTS ? options.starts : N_STARTS;
-    fixed.lower[ISO_P_SHAPE] = fixed.upper[ISO_P_SHAPE] = phi;
+    fixed.lower[fixed.phi] = fixed.upper[fixed.phi] = phi;
     iso_multistart_run(&m, &fixed, &options, iso_rng_stream("profile", 0), 1);
     return m.best.value * fixed.delta * fixed.delta;
 }
@@ -116,8 +116,8 @@ enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena
         struct job job = {&x, options, out->phi, out->huber_sum};
         /* Widen the window until both ends are well outside the interval, or fill the box. */
         for (double half = 0.05;; half *= 2) {
-            const double low = fmax(best->phi - half, best->lower[ISO_P_SHAPE]);
-            const double high = fmin(best->phi + half, best->upper[ISO_P_SHAPE]);
+            const double low = fmax(best->phi - half, best->lower[x.phi]);
+            const double high = fmin(best->phi + half, best->upper[x.phi]);
             for (size_t i = 0; i < out->n; i++)
                 out->phi[i] = low + (high - low) * (double)i / (double)(out->n - 1);
             const double ends[2] = {2 * (value_at(&job, low) - best->huber_sum) / out->scale,

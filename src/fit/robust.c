@@ -2,7 +2,6 @@
 #include "fit/robust.h"
 
 #include <math.h>
-#include <stdio.h>
 
 struct context {
     struct iso_robust *out;
@@ -81,6 +80,11 @@ static void add_deltas(struct context *c)
     }
 }
 
+static size_t param_of(const struct iso_fit *fit, const char *name, double r)
+{
+    return iso_param_find(fit->use, fit->n_param, iso_law_param(fit->law, name), r, 0);
+}
+
 /* The relaxed laws: a phi or an offset for each r. */
 static void relax(struct context *c)
 {
@@ -99,22 +103,20 @@ static void relax(struct context *c)
     if (has_offset) {
         out->offset_of_r = iso_arena_alloc(c->arena, n + 1, sizeof *out->offset_of_r);
         out->offset_phi = offset.phi;
-        out->offset_phi_error = offset.std_error[ISO_P_SHAPE];
+        out->offset_phi_error = offset.std_error[offset.phi_param];
     }
-    /* Parameters were made in the order of r, as the groups of the design are. */
     for (size_t i = 0; i < n; i++) {
         if (r[i] <= 1)
             continue;
         const size_t k = out->n_r++;
-        if (has_phi)
-            out->phi_of_r[k] = (struct iso_phi_of_r){r[i], per_r.param[ISO_P_SHAPE + k],
-                                                     per_r.std_error[ISO_P_SHAPE + k]};
-        for (size_t p = ISO_P_SHAPE; has_offset && p < offset.n_param; p++) {
-            char name[24];
-            snprintf(name, sizeof name, "offset_r%g", r[i]);
-            if (iso_str_eq(offset.name[p], name))
-                out->offset_of_r[k] =
-                    (struct iso_offset_of_r){r[i], offset.param[p], offset.std_error[p]};
+        if (has_phi) {
+            const size_t p = param_of(&per_r, "phi", r[i]);
+            out->phi_of_r[k] = (struct iso_phi_of_r){r[i], per_r.param[p], per_r.std_error[p]};
+        }
+        if (has_offset) {
+            const size_t p = param_of(&offset, "offset", r[i]);
+            out->offset_of_r[k] =
+                (struct iso_offset_of_r){r[i], offset.param[p], offset.std_error[p]};
         }
     }
 }

@@ -144,7 +144,7 @@ double iso_account_unique(const struct iso_account *c)
     return c->n_once + c->n_rec + c->n_inject + c->n_norm;
 }
 
-double iso_account_effective(const struct iso_account *c, int64_t r, double phi)
+double iso_account_effective(const struct iso_account *c, double worth)
 {
-    return c->n_once + pow((double)r, phi) * c->n_rec;
+    return c->n_once + worth * c->n_rec;
 }

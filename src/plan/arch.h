@@ -53,7 +53,8 @@ struct iso_account iso_arch_account(const struct iso_arch *a);
 /* Unique parameters outside the embeddings, norm scales included: the N of the paper's table of
  * its grid. */
 double iso_account_unique(const struct iso_account *c);
-/* N_once + r^phi N_rec, without the injection as in the paper's appendix on equivalent sizes. */
-double iso_account_effective(const struct iso_account *c, int64_t r, double phi);
+/* Effective parameters when a looped block is worth so many unique ones: N_once + worth N_rec,
+ * without the injection as in the paper's appendix on equivalent sizes. */
+double iso_account_effective(const struct iso_account *c, double worth);
 
 #endif

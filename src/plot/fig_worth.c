@@ -1,8 +1,8 @@
 /* What looping saves and what it costs.
  *
  * Left: per-token FLOPs, unique and effective parameters against r at one width, relative to
- * r = 1.  Right: the unique blocks that one block looped r times is worth, r^phi, between the
- * two extremes phi = 0 (a loop is worth nothing) and phi = 1 (as good as r blocks). */
+ * r = 1.  Right: the unique blocks that one block looped r times is worth by the law, between
+ * two extremes: looping adds nothing, and a loop is as good as r blocks. */
 #include "plot/figures.h"
 
 #include <math.h>
@@ -89,41 +89,43 @@ static void build_sizes(struct iso_panel *p, const struct iso_analysis *analysis
 static void build_blocks(struct iso_panel *p, const struct iso_analysis *analysis,
                          const struct iso_fig_keys *k)
 {
-    double top = k->r[k->n_r - 1], top_phi = iso_fit_phi(&analysis->fit, top), interval[2];
-    iso_analysis_phi_interval(interval, analysis);
+    const struct iso_fit *fit = &analysis->fit;
+    double top = k->r[k->n_r - 1];
     p->title = "Unique blocks that a looped block is worth";
     axis_of_r(p, k);
-    iso_axis_set(&p->y, "Equivalent blocks {/:Italic r}^{φ}", ISO_SCALE_LOG, ISO_TICK_GIVEN);
+    iso_axis_set(&p->y, "Equivalent blocks", ISO_SCALE_LOG, ISO_TICK_GIVEN);
     p->y.given = k->r;
     p->y.n_given = k->n_r;
     struct iso_series *band = iso_panel_series(p, ISO_SERIES_BAND, iso_inks[ISO_INK_BAND]);
-    static const double extremes[] = {0, 1};
+    const double extremes[] = {1, top};
     for (size_t i = 0; i < 2; i++) {
         struct iso_series *line =
             iso_panel_line(p, iso_inks[ISO_INK_MUTED], i ? ISO_DASH_SHORT : ISO_DASH_DOT, 1.3);
         iso_series_add(p, line, 1, 1);
-        iso_series_add(p, line, top, pow(top, extremes[i]));
-        iso_panel_end_label(p, pow(top, extremes[i]), iso_inks[ISO_INK_MUTED],
-                            i ? "{/:Italic φ} = 1" : "{/:Italic φ} = 0");
+        iso_series_add(p, line, top, extremes[i]);
+        iso_panel_end_label(p, extremes[i], iso_inks[ISO_INK_MUTED],
+                            i ? "{/:Italic r} blocks" : "1 block");
     }
     struct iso_series *line = iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SOLID, 1.8);
-    const bool one_curve =
-        analysis->fit.law->phi != ISO_PER_LOOPED; /* else each r has its own phi */
-    for (int i = 0; one_curve && i <= 32; i++) {
-        double r = pow(top, i / 32.0);
-        iso_series_add(p, line, r, pow(r, analysis->fit.phi));
+    for (int i = 0; i <= 32; i++) {
+        double r = pow(top, i / 32.0), interval[2];
+        if (iso_fit_phi_per_r(fit)) /* nothing is known between the r's of the table */
+            break;
+        iso_series_add(p, line, r, iso_fit_worth(fit, r, 0));
+        iso_analysis_worth_interval(interval, analysis, r);
         if (isfinite(interval[0]))
-            iso_series_add(p, band, r, pow(r, interval[0]))->y2 = pow(r, interval[1]);
+            iso_series_add(p, band, r, interval[0])->y2 = interval[1];
     }
     struct iso_series *mark = iso_panel_marks(p, iso_inks[ISO_INK_ACCENT], ISO_MARK_CIRCLE, 4.2);
     for (size_t i = 0; i < k->n_r; i++) {
-        const double r = k->r[i], blocks = pow(r, iso_fit_phi(&analysis->fit, r));
+        const double r = k->r[i], blocks = iso_fit_worth(fit, r, 0);
         iso_series_add_tip(p, mark, r, blocks,
                            "a block looped %g times\nis worth %.2f unique blocks\n(%.0f %% of %g)",
                            r, blocks, 100 * blocks / r, r);
     }
-    iso_panel_end_label(p, pow(top, top_phi), iso_inks[ISO_INK_ACCENT],
-                        iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.2f", top_phi));
+    const double blocks = iso_fit_worth(fit, top, 0);
+    iso_panel_end_label(p, blocks, iso_inks[ISO_INK_ACCENT],
+                        iso_arena_printf(&p->figure->arena, "%.2f blocks", blocks));
 }
 
 /* Comparing at equal width needs r = 1 and the width of every run. */
@@ -139,15 +141,15 @@ static const char *build(struct iso_figure *f, const void *data)
 {
     const struct iso_analysis *analysis = data;
     const bool sizes = has_sizes(&analysis->derived);
-    if (!isfinite(analysis->fit.phi))
-        return "This law has no φ.";
+    if (iso_law_shapes(analysis->fit.law) == 0)
+        return "This law assumes what a recurrence is worth.";
     iso_figure_init(f, (struct iso_panel_grid){
                            .rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
     struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
     if (!sizes)
         f->caption = "Unique blocks that one block looped <i>r</i> times is worth, with the "
-                     "95&nbsp;% interval of φ, between nothing (φ&nbsp;=&nbsp;0) and as much as "
-                     "<i>r</i> blocks (φ&nbsp;=&nbsp;1).";
+                     "95&nbsp;% interval, between one block (looping adds nothing) and "
+                     "<i>r</i> blocks (a loop is as good as unique blocks).";
     if (sizes)
         build_sizes(&f->panel[0], analysis, &k);
     build_blocks(&f->panel[sizes ? 1 : 0], analysis, &k);
@@ -158,10 +160,10 @@ const struct iso_figure_row iso_fig_worth = {
     .name = "worth",
     .title = "What one recurrence is worth",
     .caption = "Left: training FLOPs per token, unique parameters and effective parameters "
-               "<i>N</i><sub>once</sub>&nbsp;+&nbsp;<i>r</i><sup>φ</sup><i>N</i><sub>rec</sub> of "
+               "of "
                "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. Right: unique "
-               "blocks that one block looped <i>r</i> times is worth, with the 95&nbsp;% interval "
-               "of φ, between nothing (φ&nbsp;=&nbsp;0) and as much as <i>r</i> blocks "
-               "(φ&nbsp;=&nbsp;1).",
+               "blocks that one block looped <i>r</i> times is worth, with the 95&nbsp;% "
+               "interval, between one block (looping adds nothing) and <i>r</i> blocks (a loop is "
+               "as good as unique blocks).",
     .build = build,
 };

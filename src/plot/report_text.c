@@ -49,18 +49,15 @@ void iso_report_verdict(struct iso_str *out, const struct iso_analysis *analysis
                        analysis->undetermined, analysis->fit.phi);
         return;
     }
-    double r = example_r(analysis->runs), phi = iso_fit_phi(&analysis->fit, r), interval[2];
-    if (r > 1)
-        iso_str_printf(out,
-                       "A block looped %g times is worth %.2f unique blocks, %.0f %% of full "
-                       "equivalence. ",
-                       r, pow(r, phi), 100 * pow(r, phi - 1));
-    if (analysis->fit.law->phi == ISO_PER_LOOPED)
+    double interval[2];
+    iso_analysis_write_worth(out, analysis, example_r(analysis->runs));
+    iso_str_puts(out, out->len ? " " : "");
+    if (iso_fit_phi_per_r(&analysis->fit))
         iso_str_puts(out, "Each r has its own φ; what follows is about that of the smallest. ");
     iso_analysis_phi_interval(interval, analysis);
     if (!isfinite(interval[0]))
         iso_str_puts(out, "No interval was computed, so this number has no error bar.");
-    else
+    else if (iso_fit_phi_spans(&analysis->fit) || iso_fit_phi_per_r(&analysis->fit))
         iso_str_puts(out, about_ends[iso_phi_place(interval)]);
     const struct iso_intervals *v = &analysis->intervals;
     if (analysis->has_intervals && v->widest &&
@@ -88,7 +85,7 @@ static void put_phi(struct iso_str *out, const struct iso_analysis *analysis)
     }
     iso_analysis_phi_interval(interval, analysis);
     iso_str_printf(out, "<p class=\"phi\">φ = %.3f <small>", analysis->fit.phi);
-    if (analysis->fit.law->phi == ISO_PER_LOOPED)
+    if (iso_fit_phi_per_r(&analysis->fit))
         iso_str_puts(out, "for the smallest <i>r</i>; ");
     if (isfinite(interval[0]))
         iso_str_printf(out, "95 %% interval [%.3f, %.3f], bootstrap over (budget, <i>r</i>) cells",

@@ -82,9 +82,10 @@ static void check_derivatives(const struct iso_law *law, const struct iso_runs *
     o.delta = 0.02; /* some residuals inside, some outside */
     assert_int_equal(iso_design_init(&x, runs, &o, &err), ISO_OK);
     iso_scratch_init(&scratch, x.n);
-    double p[ISO_MAX_PARAM] = {3.2, 0.19, 6.5, 0.35, 0.4, 0.5, 0.4, 0.6, 0.01, -0.01};
-    if (law->offset != ISO_PER_NONE)
-        p[6] = 0.01, p[7] = -0.02, p[8] = 0.03;
+    double p[ISO_MAX_PARAM] = {3.2, 0.19, 6.5, 0.35, 0.4};
+    for (size_t i = ISO_P_SHAPE; i < x.n_param; i++) /* somewhere inside the box */
+        p[i] = x.use[i].of->role == ISO_OFFSET ? 0.01 * ((double)(i % 3) - 1)
+                                               : 0.35 + 0.07 * (double)(i - ISO_P_SHAPE);
     double g[ISO_MAX_PARAM], h[ISO_MAX_PARAM * ISO_MAX_PARAM], up[ISO_MAX_PARAM],
         down[ISO_MAX_PARAM];
     iso_objective(&x, p, g, h, ISO_CURVE_EXACT, &scratch);
@@ -198,16 +199,17 @@ static void test_published_joint(void **state)
     o.injection = ISO_INJECT_NONE;
     assert_near(fit(&runs, &o).phi, 0.472, 0.003);
     o.injection = ISO_INJECT_ONCE;
-    o.fixed_phi = 1;
+    iso_fit_fix(&o, "phi", 1);
     f = fit(&runs, &o);
     assert_near(f.r2, 0.954, 0.002);
     assert_near(f.beta, 0.410, 0.003);
     assert_true(f.phi == 1);
-    o.fixed_phi = 0;
+    o.n_fixed = 0;
+    iso_fit_fix(&o, "phi", 0);
     f = fit(&runs, &o);
     assert_near(f.r2, 0.9858, 0.002);
     assert_near(f.alpha, 0.227, 0.01);
-    o.fixed_phi = NAN;
+    o.n_fixed = 0;
     static const struct {
         struct range budgets;
         size_t n;

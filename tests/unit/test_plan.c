@@ -170,7 +170,7 @@ static void test_equivalent_sizes(void **state)
     const struct iso_plan_run *plain = find(&p, 1e18, 10, 1), *looped = find(&p, 1e18, 10, 4);
     const struct iso_account *c = &looped->account;
     double unique = (c->n_once + c->n_rec + c->n_inject) / plain->account.n_once;
-    double effective = iso_account_effective(c, 4, 0.46) / plain->account.n_once;
+    double effective = iso_account_effective(c, pow(4, 0.46)) / plain->account.n_once;
     assert_true(rounded(100 * unique, 0) == 41);
     assert_true(rounded(100 * effective, 0) == 58);
     iso_arena_release(&p.arena);

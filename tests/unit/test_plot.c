@@ -334,6 +334,9 @@ static void test_verdict(void **state)
         struct iso_str report = {0}, page = {0};
         analysis.options = iso_analysis_defaults();
         analysis.fit.law = &iso_law_joint;
+        analysis.fit.n_param = ISO_P_SHAPE + 1;
+        analysis.fit.phi_param = ISO_P_SHAPE;
+        analysis.fit.use[ISO_P_SHAPE] = (struct iso_param_use){iso_law_joint.param, NAN, SIZE_MAX};
         analysis.fit.phi = 0.5 * (cases[i].low + cases[i].high);
         analysis.derived.n_equivalents = 1;
         analysis.derived.equivalent = &plain;
