@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +22,7 @@ static const char *remedy(int error)
     switch (error) {
     case ENOSPC:
     case EDQUOT:
-        return "; free some space and start again, nothing written before is lost";
+        return "; free some space and start again; nothing written before is lost";
     case EFBIG:
         return "; raise the limit of a file's size (ulimit -f)";
     case EACCES:
@@ -61,15 +63,89 @@ enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_
     return st;
 }
 
+/* --- temporary names --- */
+
+#define TEMP_END ".tmp"
+enum { TEMP_DIGITS = 16, TEMP_TRIES = 100 };
+
+/* NAME.<16 hexadecimal digits>.tmp */
+static bool is_temp_name(const char *name)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t len = strlen(name), end = sizeof TEMP_END - 1;
+    if (len <= TEMP_DIGITS + 1 + end || !iso_str_ends(name, TEMP_END))
+        return false;
+    const char *random = name + len - end - TEMP_DIGITS;
+    return random[-1] == '.' && strspn(random, digits) == TEMP_DIGITS;
+}
+
+/* Removes the file unless it is not ours, or somebody is writing it. */
+static void remove_left_over(int dir, const char *name)
+{
+    struct stat info;
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(dir, name, 0);
+    close(fd);
+}
+
+static void remove_left_overs(const char *path)
+{
+    char *copy = strdup(path);
+    DIR *dir = opendir(dirname(copy));
+    free(copy);
+    if (!dir)
+        return;
+    for (struct dirent *e; (e = readdir(dir));)
+        if (is_temp_name(e->d_name))
+            remove_left_over(dirfd(dir), e->d_name);
+    closedir(dir);
+}
+
+/* A new file under a random name, locked.  Another process may find it before it is locked and
+ * take it for a left-over: then it has no name any more, and another one is made. */
+static int open_temp(struct iso_str *name, const char *path)
+{
+    for (int i = 0; i < TEMP_TRIES; i++) {
+        uint64_t random;
+        struct stat info;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        iso_str_clear(name);
+        iso_str_printf(name, "%s.%016" PRIx64 TEMP_END, path, random);
+        int fd = open(name->text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+        if (fd < 0)
+            continue;
+        flock(fd, LOCK_EX); /* where that cannot be had, nobody removes what he cannot lock */
+        if (fstat(fd, &info) == 0 && info.st_nlink > 0)
+            return fd;
+        close(fd);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
 enum iso_status iso_file_open_out(struct iso_file_out *out, const char *path, struct iso_err *err)
 {
     struct iso_str temp = {0};
-    iso_str_printf(&temp, "%s.tmp%ld", path, (long)getpid());
-    *out = (struct iso_file_out){.path = strdup(path), .temp = temp.text};
-    out->f = fopen(out->temp, "wb");
-    if (out->f)
+    struct stat info;
+    *out = (struct iso_file_out){0};
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) /* /dev/null must stay what it is */
+        return iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file, and not to be replaced", path);
+    remove_left_overs(path);
+    int fd = open_temp(&temp, path);
+    *out = (struct iso_file_out){.path = strdup(path), .temp = fd >= 0 ? temp.text : NULL};
+    if (fd >= 0) {
+        out->f = fdopen(fd, "wb");
         return ISO_OK;
+    }
     enum iso_status st = iso_file_fail(err, path, "write");
+    iso_str_release(&temp);
     iso_file_abandon(out);
     return st;
 }
@@ -99,11 +175,7 @@ enum iso_status iso_file_commit(struct iso_file_out *out, struct iso_err *err)
     enum iso_status st = ISO_OK;
     if (ferror(out->f) || fflush(out->f) != 0 || fsync(fileno(out->f)) != 0)
         st = iso_file_fail(err, out->path, "write");
-    int closed = fclose(out->f);
-    out->f = NULL;
-    if (st == ISO_OK && closed != 0)
-        st = iso_file_fail(err, out->path, "write");
-    if (st == ISO_OK)
+    if (st == ISO_OK) /* before it is closed: until then its lock protects the name */
         st = iso_file_move(out->temp, out->path, err);
     iso_file_abandon(out);
     return st;

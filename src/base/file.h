@@ -1,7 +1,11 @@
 /* Files: whole-file reads, atomic writes, directories, memory maps, locks, clocks.
  *
  * Every write that matters goes to a temporary name in the same directory, is fsync'ed and then
- * renamed over the target: a reader sees the old file or the new one, never half of either. */
+ * renamed over the target: a reader sees the old file or the new one, never half of either.
+ *
+ * A temporary name, NAME.<16 random digits>.tmp, is new (O_EXCL), so that nobody can put a link in
+ * its place, and its file is locked while it is written.  The next write into the directory
+ * removes those of killed processes: ours by name and owner, and locked by nobody. */
 #ifndef ISO_BASE_FILE_H
 #define ISO_BASE_FILE_H
 
@@ -56,7 +60,7 @@ enum iso_status iso_map_open(struct iso_map *map, const char *path, struct iso_e
 void iso_map_close(struct iso_map *map);
 
 /* An exclusive lock on `path` (created when missing), held until iso_lock_release or the
- * process ends in whatever way.  `*held` tells whether another process has it. */
+ * process ends in whatever way.  `*held`: another process has it. */
 enum iso_status iso_lock_acquire(int *fd, bool *held, const char *path, struct iso_err *err);
 void iso_lock_release(int fd);
 

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void test_numbers(void **state)
@@ -367,6 +369,71 @@ static void test_table(void **state)
     iso_table_release(&t);
 }
 
+static bool exists(const char *dir, const char *name)
+{
+    char path[600];
+    struct stat info;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return lstat(path, &info) == 0;
+}
+
+static void put(const char *dir, const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The temporary files of killed processes go with the next write; those that somebody holds, other
+ * people's names, and links, with what they point to, stay. */
+static void test_temporary_names(void **state)
+{
+    (void)state;
+    struct iso_err err = {""};
+    struct iso_file_out one, two;
+    char dir[] = "/tmp/isodepth-test-XXXXXX", path[100], link[200], target[100];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/f", dir);
+    snprintf(target, sizeof target, "%s/precious", dir);
+    snprintf(link, sizeof link, "%s/f.fedcba9876543210.tmp", dir);
+    put(dir, "other.0123456789abcdef.tmp");
+    put(dir, "f.0123456789abcde.tmp");
+    put(dir, "f.0123456789ABCDEF.tmp");
+    put(dir, ".tmp");
+    put(dir, "precious");
+    assert_int_equal(symlink(target, link), 0);
+    pid_t child = fork();
+    if (child == 0) { /* dies with the file half written */
+        if (iso_file_open_out(&one, path, &err) == ISO_OK)
+            fputs("half", one.f), fflush(one.f), raise(SIGKILL);
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+
+    assert_int_equal(iso_file_open_out(&one, path, &err), ISO_OK);
+    assert_int_equal(iso_file_open_out(&two, path, &err), ISO_OK);
+    assert_string_not_equal(one.temp, two.temp);
+    fputs("one", one.f);
+    assert_int_equal(iso_file_commit(&one, &err), ISO_OK);
+    fputs("two", two.f); /* its file was held, so it is there still */
+    assert_int_equal(iso_file_commit(&two, &err), ISO_OK);
+
+    char **names;
+    size_t n;
+    assert_int_equal(iso_dir_list(&names, &n, dir, &err), ISO_OK);
+    assert_int_equal(n, 6); /* f, .tmp, precious, the link, two names that are not ours */
+    iso_dir_list_free(names, n);
+    assert_false(exists(dir, "other.0123456789abcdef.tmp"));
+    assert_true(exists(dir, "f.fedcba9876543210.tmp") && exists(dir, "precious"));
+    assert_int_equal(iso_file_size(path), 3);
+    assert_int_equal(iso_file_write("/dev/null", "x", 1, &err), ISO_BAD_INPUT);
+    assert_true(iso_dir_remove(dir));
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -449,14 +516,23 @@ static void test_parallel_without_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_philox),
-        cmocka_unit_test(test_rng_moments), cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_nearest),     cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_json),        cmocka_unit_test(test_json_bad_bytes),
-        cmocka_unit_test(test_json_broken), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_settings),    cmocka_unit_test(test_settings_broken),
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_files),
-        cmocka_unit_test(test_parallel),    cmocka_unit_test(test_parallel_without_threads),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_rng_moments),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_bad_bytes),
+        cmocka_unit_test(test_json_broken),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_settings_broken),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_temporary_names),
+        cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_parallel_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
