@@ -22,10 +22,12 @@ enum iso_log_level iso_log_get_level(void)
 
 static void log_line(const char *prefix, const char *fmt, va_list ap)
 {
-    struct iso_str s = {0};
+    struct iso_str s = {0}, line = {0};
     iso_str_vprintf(&s, fmt, ap);
-    fprintf(stderr, "isodepth: %s%s\n", prefix, iso_str_text(&s));
+    iso_str_put_visible(&line, iso_str_text(&s), "\n");
+    fprintf(stderr, "isodepth: %s%s\n", prefix, iso_str_text(&line));
     iso_str_release(&s);
+    iso_str_release(&line);
 }
 
 void iso_log_info(const char *fmt, ...)
@@ -44,6 +46,27 @@ void iso_log_warn(const char *fmt, ...)
     va_start(ap, fmt);
     log_line("warning: ", fmt, ap);
     va_end(ap);
+}
+
+void iso_log_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    log_line("", fmt, ap);
+    va_end(ap);
+}
+
+void iso_print(const char *fmt, ...)
+{
+    struct iso_str s = {0}, shown = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    iso_str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    iso_str_put_visible(&shown, iso_str_text(&s), "\n");
+    fputs(iso_str_text(&shown), stdout);
+    iso_str_release(&s);
+    iso_str_release(&shown);
 }
 
 static const double live_interval = 0.2, pipe_interval = 15.0, first_delay = 1.0;

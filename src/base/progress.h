@@ -10,9 +10,13 @@ enum iso_log_level { ISO_LOG_QUIET, ISO_LOG_NORMAL, ISO_LOG_VERBOSE };
 
 void iso_log_set_level(enum iso_log_level level);
 enum iso_log_level iso_log_get_level(void);
-/* A line on standard error, prefixed "isodepth: "; warnings also when quiet. */
+/* A line on standard error, prefixed "isodepth: "; warnings and errors also when quiet.  What a
+ * message quotes from outside cannot disturb a terminal: see iso_str_put_visible. */
 void iso_log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void iso_log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void iso_log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same for standard output, as printf, without a prefix: where it quotes from outside. */
+void iso_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 struct iso_progress {
     const char *what;

@@ -335,3 +335,24 @@ size_t iso_utf8_valid(const char *bytes, size_t len)
     }
     return at;
 }
+
+/* C0, DEL, and C1 (U+0080 to U+009F), which terminals obey, too. */
+static bool is_control(const unsigned char *p, size_t n)
+{
+    return n == 1 ? *p < 0x20 || *p == 0x7f : n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
+}
+
+void iso_str_put_visible(struct iso_str *s, const char *text, const char *keep)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
+    while (p < end) {
+        size_t n = utf8_sequence(p, (size_t)(end - p));
+        bool shown = n > 0 && (!is_control(p, n) || strchr(keep, *p));
+        n = n > 0 ? n : 1;
+        if (shown)
+            iso_str_append(s, (const char *)p, n);
+        for (size_t i = 0; !shown && i < n; i++)
+            iso_str_printf(s, "\\x%02x", p[i]);
+        p += n;
+    }
+}

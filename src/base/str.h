@@ -20,6 +20,10 @@ void iso_str_putc(struct iso_str *s, char c);
 void iso_str_printf(struct iso_str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void iso_str_vprintf(struct iso_str *s, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+/* Appends text from outside (a file's metadata, a run's name, a message that quotes them) for a
+ * person to read: control characters, but those in `keep`, and bytes that are not UTF-8 become
+ * \\x1b and the like, so that they do nothing to a terminal. */
+void iso_str_put_visible(struct iso_str *s, const char *text, const char *keep);
 const char *iso_str_text(const struct iso_str *s);
 void iso_str_clear(struct iso_str *s);   /* empties, keeps the memory */
 void iso_str_release(struct iso_str *s); /* frees; the buffer is empty again */

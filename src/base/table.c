@@ -87,8 +87,26 @@ static void put_padding(struct iso_str *out, size_t n)
         iso_str_putc(out, ' ');
 }
 
-static void write_text(struct iso_str *out, const struct iso_table *t, bool colour)
+/* The table with cells that a terminal can show. */
+static struct iso_table visible_copy(const struct iso_table *t)
 {
+    struct iso_table copy = *t;
+    copy.arena = (struct iso_arena){0};
+    copy.cell = ISO_NEW_N(const char *, t->n_cell);
+    struct iso_str s = {0};
+    for (size_t i = 0; i < t->n_cell; i++) {
+        iso_str_clear(&s);
+        iso_str_put_visible(&s, t->cell[i], "");
+        copy.cell[i] = iso_arena_strdup(&copy.arena, iso_str_text(&s));
+    }
+    iso_str_release(&s);
+    return copy;
+}
+
+static void write_text(struct iso_str *out, const struct iso_table *table, bool colour)
+{
+    struct iso_table copy = visible_copy(table);
+    const struct iso_table *t = &copy;
     size_t *width = iso_alloc(t->n_col, sizeof *width);
     bool *right = iso_alloc(t->n_col, sizeof *right);
     for (size_t i = 0; i < t->n_cell; i++) {
@@ -113,6 +131,8 @@ static void write_text(struct iso_str *out, const struct iso_table *t, bool colo
     }
     free(width);
     free(right);
+    free(copy.cell);
+    iso_arena_release(&copy.arena);
 }
 
 static void write_csv(struct iso_str *out, const struct iso_table *t)

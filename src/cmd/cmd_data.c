@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "base/table.h"
 #include "cmd/choices.h"
@@ -140,13 +141,14 @@ static void print_text(const struct view *v)
         print_row(v);
         return;
     }
-    printf("%s\nrows of %lld tokens (T = %lld), vocabulary %lld padded to %lld, tokenizer %s\n"
-           "data %s, %s%s\n\n",
-           ds->dir, (long long)ds->T + 1, (long long)ds->T, (long long)ds->vocab,
-           (long long)ds->vocab_padded, ds->tokenizer_name, ds->checksum,
-           v->args->verify ? "all checksums verified" : "rows not verified (--verify reads them)",
-           ds->version < 2 ? "; packed by an older isodepth: pieces of a cut document have no BOS"
-                           : "");
+    iso_print(
+        "%s\nrows of %lld tokens (T = %lld), vocabulary %lld padded to %lld, tokenizer %s\n"
+        "data %s, %s%s\n\n",
+        ds->dir, (long long)ds->T + 1, (long long)ds->T, (long long)ds->vocab,
+        (long long)ds->vocab_padded, ds->tokenizer_name, ds->checksum,
+        v->args->verify ? "all checksums verified" : "rows not verified (--verify reads them)",
+        ds->version < 2 ? "; packed by an older isodepth: pieces of a cut document have no BOS"
+                        : "");
     struct iso_table t;
     iso_table_init(&t, "split|rows|tokens|documents|bytes/token|kept|cropped|dropped|shards");
     for (int i = 0; i < ISO_N_SPLIT; i++) {

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/table.h"
 #include "model/checkpoint.h"
 
@@ -76,7 +77,7 @@ static void print_table(const struct iso_safetensors *f)
     struct iso_table table;
     size_t elements = 0;
     for (size_t i = 0; i < f->n_meta; i++)
-        printf("%s: %s\n", f->meta[i].key, f->meta[i].value);
+        iso_print("%s: %s\n", f->meta[i].key, f->meta[i].value);
     iso_table_init(&table, "tensor|dtype|shape|norm|largest|not finite");
     for (size_t i = 0; i < f->n; i++) {
         const struct iso_tensor *t = &f->tensor[i];

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/json.h"
+#include "base/progress.h"
 #include "cmd/study_fit.h"
 #include "cmd/sweep_view.h"
 #include "sweep/sweep.h"
@@ -56,7 +57,7 @@ static void print_trouble(const struct iso_record *recs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (recs[i].state == ISO_STATE_FAILED || recs[i].state == ISO_STATE_DIVERGED)
-            printf("%s %s %s\n", recs[i].id, iso_run_state_name[recs[i].state], recs[i].message);
+            iso_print("%s %s %s\n", recs[i].id, iso_run_state_name[recs[i].state], recs[i].message);
 }
 
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)

@@ -414,8 +414,8 @@ static void print_counts(const struct call *c)
     printf("%s: %s\n", c->a->out, text.text);
     for (size_t i = 0; i < c->sw.n; i++)
         if (c->sw.runs[i].wanted && c->sw.runs[i].state == ISO_STATE_DIVERGED)
-            printf("diverged, kept, and left out of the fit: %s %s\n", c->sw.runs[i].id,
-                   c->sw.runs[i].message);
+            iso_print("diverged, kept, and left out of the fit: %s %s\n", c->sw.runs[i].id,
+                      c->sw.runs[i].message);
     iso_str_release(&text);
     iso_arena_release(&arena);
 }

@@ -2,6 +2,7 @@
 #include "cmd/eval_job.h"
 
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/table.h"
 #include "fit/saturate.h"
 
@@ -145,8 +146,8 @@ void iso_eval_print_tables(const struct iso_eval_job *j)
     print_saturation(j, format);
     for (size_t k = 0; k < j->n; k++)
         if (!isnan(core_mean(j, &j->subject[k])))
-            printf("\n%s: mean centred accuracy %.4f\n", j->subject[k].label,
-                   core_mean(j, &j->subject[k]));
+            iso_print("\n%s: mean centred accuracy %.4f\n", j->subject[k].label,
+                      core_mean(j, &j->subject[k]));
 }
 
 static void put_task_json(struct iso_json_out *w, const struct iso_task_spec *spec,

@@ -291,6 +291,6 @@ int iso_cmd_main(int argc, char **argv)
     if (st == ISO_OK)
         st = flushed;
     if (st != ISO_OK && err.msg[0])
-        fprintf(stderr, "isodepth: %s\n", err.msg);
+        iso_log_error("%s", err.msg);
     return iso_exit_code(st);
 }

@@ -1,60 +1,51 @@
 /* Starting gnuplot: see gnuplot.h.
  *
- * The script goes to its standard input, so that no shell and no script file is involved; what it
- * says on standard error becomes our message.  A script is read to the end before gnuplot draws
- * much, and its complaints are short, so writing first and reading afterwards cannot block. */
+ * gnuplot is an interpreter, so no name of a file reaches it: the script is its standard input, the
+ * drawing its standard output, its complaints its standard error.  All three are nameless files in
+ * memory: nothing can block, and nothing is left behind. */
 #include "plot/gnuplot.h"
 
 #include "base/file.h"
 #include "plot/svg.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char program[] = "gnuplot";
-enum { EXIT_NOT_FOUND = 127 };
+enum { EXIT_NOT_FOUND = 127, N_STREAM = 3 };
 
-static void child(int in, int complaints)
+static void child(const int stream[N_STREAM])
 {
-    dup2(in, STDIN_FILENO);
-    dup2(complaints, STDERR_FILENO);
-    int null = open("/dev/null", O_WRONLY);
-    if (null >= 0)
-        dup2(null, STDOUT_FILENO);
+    for (int i = 0; i < N_STREAM; i++)
+        dup2(stream[i], i);
     /* A user's start-up file must not change our figures. */
     unsetenv("GNUTERM");
     execlp(program, program, "-d", "-", (char *)NULL);
     _exit(EXIT_NOT_FOUND);
 }
 
-static void write_all(int fd, const char *bytes, size_t len)
+static bool write_all(int fd, const char *bytes, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, bytes, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return; /* gnuplot has gone; its exit code tells why */
-        bytes += n;
-        len -= (size_t)n;
+        if (n < 0 && errno != EINTR)
+            return false;
+        bytes += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
     }
+    return lseek(fd, 0, SEEK_SET) == 0;
 }
 
 static void read_all(struct iso_str *out, int fd)
 {
     char buf[4096];
-    for (ssize_t n; (n = read(fd, buf, sizeof buf)) != 0;) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return;
-        iso_str_append(out, buf, (size_t)n);
-    }
+    lseek(fd, 0, SEEK_SET);
+    for (ssize_t n; (n = read(fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR);)
+        iso_str_append(out, buf, n > 0 ? (size_t)n : 0);
 }
 
 static enum iso_status judge(int status, const struct iso_str *said, struct iso_err *err)
@@ -70,56 +61,42 @@ static enum iso_status judge(int status, const struct iso_str *said, struct iso_
     return iso_fail(err, ISO_IO, "gnuplot failed: %.600s", *text ? text : "it said nothing");
 }
 
-enum iso_status iso_gnuplot_run(const char *script, size_t len, struct iso_err *err)
+enum iso_status iso_gnuplot_run(struct iso_str *drawn, const char *script, size_t len,
+                                struct iso_err *err)
 {
-    int in[2], complaints[2];
-    if (pipe2(in, O_CLOEXEC) != 0)
-        return iso_fail(err, ISO_IO, "cannot start gnuplot: %s", strerror(errno));
-    if (pipe2(complaints, O_CLOEXEC) != 0) {
-        close(in[0]), close(in[1]);
-        return iso_fail(err, ISO_IO, "cannot start gnuplot: %s", strerror(errno));
-    }
-    pid_t pid = fork();
+    int stream[N_STREAM], status = -1;
+    bool ready = true;
+    for (int i = 0; i < N_STREAM; i++)
+        ready &= (stream[i] = memfd_create(program, MFD_CLOEXEC)) >= 0;
+    ready = ready && write_all(stream[0], script, len);
+    pid_t pid = ready ? fork() : -1;
     if (pid == 0)
-        child(in[0], complaints[1]);
-    close(in[0]);
-    close(complaints[1]);
-    struct iso_str said = {0};
+        child(stream);
     enum iso_status st;
+    struct iso_str said = {0};
     if (pid < 0) {
         st = iso_fail(err, ISO_IO, "cannot start gnuplot: %s", strerror(errno));
-        close(in[1]);
     } else {
-        /* Writing to a gnuplot that is gone must give an error, not end this process. */
-        struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-        sigaction(SIGPIPE, &ignore, &before);
-        write_all(in[1], script, len);
-        close(in[1]);
-        read_all(&said, complaints[0]);
-        sigaction(SIGPIPE, &before, NULL);
-        int status = -1;
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
+        read_all(drawn, stream[1]);
+        read_all(&said, stream[2]);
         st = judge(status, &said, err);
     }
-    close(complaints[0]);
+    for (int i = 0; i < N_STREAM; i++)
+        if (stream[i] >= 0)
+            close(stream[i]);
     iso_str_release(&said);
     return st;
 }
 
-/* Lets gnuplot write to a temporary name and hands back what it wrote. */
 static enum iso_status draw(struct iso_str *bytes, const struct iso_figure *f,
-                            enum iso_drawing drawing, const char *path, struct iso_err *err)
+                            enum iso_drawing drawing, struct iso_err *err)
 {
-    struct iso_str script = {0}, temp = {0};
-    iso_str_printf(&temp, "%s.gnuplot%ld", path, (long)getpid());
-    iso_script_write(&script, f, drawing, temp.text);
-    enum iso_status st = iso_gnuplot_run(script.text, script.len, err);
-    if (st == ISO_OK)
-        st = iso_file_read(bytes, temp.text, err);
-    unlink(temp.text);
+    struct iso_str script = {0};
+    iso_script_write(&script, f, drawing);
+    enum iso_status st = iso_gnuplot_run(bytes, script.text, script.len, err);
     iso_str_release(&script);
-    iso_str_release(&temp);
     return st;
 }
 
@@ -138,7 +115,7 @@ enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f,
 {
     struct iso_str path = {0}, raw = {0}, pdf = {0};
     iso_str_printf(&path, "%s/%s.svg", dir, name);
-    enum iso_status st = draw(&raw, f, ISO_DRAWING_SVG, path.text, err);
+    enum iso_status st = draw(&raw, f, ISO_DRAWING_SVG, err);
     if (st == ISO_OK) {
         iso_str_clear(svg);
         iso_svg_clean(svg, iso_str_text(&raw));
@@ -147,7 +124,7 @@ enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f,
     iso_str_clear(&path);
     iso_str_printf(&path, "%s/%s.pdf", dir, name);
     if (st == ISO_OK)
-        st = draw(&pdf, f, ISO_DRAWING_PDF, path.text, err);
+        st = draw(&pdf, f, ISO_DRAWING_PDF, err);
     fix_date(&pdf);
     if (st == ISO_OK)
         st = iso_file_write(path.text, iso_str_text(&pdf), pdf.len, err);

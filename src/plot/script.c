@@ -5,6 +5,7 @@
  * with full precision. */
 #include "plot/gnuplot.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -68,14 +69,15 @@ static void put_rgb(struct writer *w, struct iso_ink ink)
     iso_str_printf(w->out, "rgb '#%02x%02x%02x'", ink.light.r, ink.light.g, ink.light.b);
 }
 
-/* In single quotes a quote is doubled; nothing else is special. */
+/* In single quotes a quote is doubled.  A line end would end the text and begin a command, so
+ * control characters become spaces; nothing else is special. */
 static void put_text(struct writer *w, const char *text)
 {
     iso_str_putc(w->out, '\'');
     for (; *text; text++) {
         if (*text == '\'')
             iso_str_putc(w->out, '\'');
-        iso_str_putc(w->out, *text);
+        iso_str_putc(w->out, iscntrl((unsigned char)*text) ? ' ' : *text);
     }
     iso_str_putc(w->out, '\'');
 }
@@ -398,8 +400,7 @@ static void put_canvas(struct writer *w)
     iso_str_putc(w->out, '\n');
 }
 
-void iso_script_write(struct iso_str *out, const struct iso_figure *f, enum iso_drawing drawing,
-                      const char *path)
+void iso_script_write(struct iso_str *out, const struct iso_figure *f, enum iso_drawing drawing)
 {
     struct writer w = {.out = out, .f = f, .drawing = drawing};
     iso_str_puts(out, "set encoding utf8\n");
@@ -413,12 +414,10 @@ void iso_script_write(struct iso_str *out, const struct iso_figure *f, enum iso_
                        f->width * points_per_pixel / 72, f->height * points_per_pixel / 72,
                        ISO_FIGURE_FONT * points_per_pixel, pdf_font_scale,
                        pdf_line_width * points_per_pixel, pdf_dash_length);
-    iso_str_puts(out, "set output ");
-    put_text(&w, path);
-    iso_str_puts(out, "\nunset key\nset multiplot\n");
+    iso_str_puts(out, "unset key\nset multiplot\n");
     for (size_t i = 0; i < f->grid.rows * f->grid.cols; i++)
         if (f->panel[i].series)
             put_panel(&w, &f->panel[i]);
     put_canvas(&w);
-    iso_str_puts(out, "unset multiplot\nset output\n");
+    iso_str_puts(out, "unset multiplot\n");
 }

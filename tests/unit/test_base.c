@@ -369,6 +369,31 @@ static void test_table(void **state)
     iso_table_release(&t);
 }
 
+static void test_visible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *keep, *shown;
+    } cases[] = {
+        {"plain é \xe2\x98\x83", "", "plain é \xe2\x98\x83"},
+        {"\033[2J\a\x7f", "", "\\x1b[2J\\x07\\x7f"},
+        {"a\nb\tc", "", "a\\x0ab\\x09c"},
+        {"a\nb\tc", "\n", "a\nb\\x09c"},
+        {"\xc2\x9b"
+         "1m \xc2\xa0",
+         "", "\\xc2\\x9b1m \xc2\xa0"}, /* CSI as one character */
+        {"\x9b"
+         "1m\xff\xe2\x98",
+         "", "\\x9b1m\\xff\\xe2\\x98"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_str s = {0};
+        iso_str_put_visible(&s, cases[i].text, cases[i].keep);
+        assert_string_equal(iso_str_text(&s), cases[i].shown);
+        iso_str_release(&s);
+    }
+}
+
 static bool exists(const char *dir, const char *name)
 {
     char path[600];
@@ -531,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
+        cmocka_unit_test(test_visible),
         cmocka_unit_test(test_parallel),
         cmocka_unit_test(test_parallel_without_threads),
     };
