@@ -151,7 +151,7 @@ static double time_forward(struct iso_pass *p, size_t T)
         row[i] = (int32_t)((i * 2654435761u >> 7) % V);
     double start = cpu_seconds();
     for (size_t i = 0; i < n; i++)
-        iso_pass_score(p, loss, NULL, row, 1, T);
+        iso_pass_score(p, loss, NULL, (struct iso_batch){row, 1, T, 0, NULL});
     return (cpu_seconds() - start) / (double)(n * T);
 }
 

@@ -11,7 +11,7 @@ enum { ROWS = 256 }; /* of a prompt at a time: enough to keep the products busy 
 struct iso_decoder *iso_decoder_new(struct iso_model *m, size_t longest, int r, int budget)
 {
     struct iso_decoder *d = ISO_NEW(struct iso_decoder);
-    size_t V = (size_t)m->arch.vocab_padded;
+    size_t V = m->dim.V;
     iso_model_extend(m, longest);
     d->m = m;
     d->pass = iso_pass_new(m, (struct iso_pass_size){longest < ROWS ? longest : ROWS, 1, r, 0});
@@ -49,7 +49,7 @@ static int by_logit(const void *a, const void *b, void *logits)
 int32_t iso_decoder_draw(struct iso_decoder *d, double temperature, size_t top_k,
                          struct iso_rng *rng)
 {
-    size_t V = (size_t)d->m->arch.vocab, n = top_k > 0 && top_k < V ? top_k : V;
+    size_t V = d->m->dim.vocab, n = top_k > 0 && top_k < V ? top_k : V;
     for (size_t i = 0; i < V; i++)
         d->order[i] = i;
     qsort_r(d->order, V, sizeof *d->order, by_logit, d->logits);

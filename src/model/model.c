@@ -15,9 +15,9 @@ static size_t round_up(size_t n)
 
 /* Lists the matrices of the layers, the head and the loop; the list has room for all. */
 static size_t list_matrices(struct iso_matrix *list, const struct iso_params *p,
-                            const struct iso_arch *a)
+                            const struct iso_dims *dim)
 {
-    size_t d = (size_t)a->d_model, n = 0;
+    size_t d = dim->d, n = 0;
     for (size_t i = 0; i < p->n_layer; i++) {
         const struct iso_layer_params *l = &p->layer[i];
         list[n++] = (struct iso_matrix){.offset = l->qkv, .out = 3 * d, .in = d};
@@ -25,7 +25,7 @@ static size_t list_matrices(struct iso_matrix *list, const struct iso_params *p,
         list[n++] = (struct iso_matrix){.offset = l->fc, .out = 4 * d, .in = d};
         list[n++] = (struct iso_matrix){.offset = l->down, .out = d, .in = 4 * d};
     }
-    list[n++] = (struct iso_matrix){.offset = p->head, .out = (size_t)a->vocab_padded, .in = d};
+    list[n++] = (struct iso_matrix){.offset = p->head, .out = dim->V, .in = d};
     for (size_t i = 0; i < p->n; i++)
         if (p->at[i].init == ISO_INIT_LOOP && p->at[i].group == ISO_GROUP_MATRIX)
             list[n++] = (struct iso_matrix){
@@ -75,16 +75,17 @@ struct iso_model *iso_model_new(const struct iso_arch *arch, const struct iso_ke
 {
     struct iso_model *m = ISO_NEW(struct iso_model);
     m->arch = *arch;
+    m->dim = iso_dims_of(arch);
     m->kern = kern;
     m->trainable = trainable;
     iso_params_init(&m->params, arch);
     m->w = iso_alloc_aligned(m->params.floats, sizeof *m->w);
     m->matrix = ISO_NEW_N(struct iso_matrix, max_matrices(&m->params));
-    m->n_matrix = list_matrices(m->matrix, &m->params, arch);
+    m->n_matrix = list_matrices(m->matrix, &m->params, &m->dim);
     m->packed = iso_alloc_aligned(place_packed(m->matrix, m->n_matrix, kern, trainable, NULL), 1);
     place_packed(m->matrix, m->n_matrix, kern, trainable, m->packed);
     link_layers(m);
-    iso_model_extend(m, (size_t)arch->seq_len);
+    iso_model_extend(m, m->dim.T);
     return m;
 }
 
@@ -105,9 +106,10 @@ void iso_model_free(struct iso_model *m)
 size_t iso_model_bytes(const struct iso_arch *arch, const struct iso_kern *kern, bool trainable)
 {
     struct iso_params p;
+    struct iso_dims dim = iso_dims_of(arch);
     iso_params_init(&p, arch);
     struct iso_matrix *list = ISO_NEW_N(struct iso_matrix, max_matrices(&p));
-    size_t n = list_matrices(list, &p, arch);
+    size_t n = list_matrices(list, &p, &dim);
     size_t bytes = p.floats * sizeof(float) + place_packed(list, n, kern, trainable, NULL);
     free(list);
     iso_params_release(&p);
@@ -130,7 +132,7 @@ void iso_model_pack(struct iso_model *m)
 
 void iso_model_extend(struct iso_model *m, size_t n)
 {
-    size_t half = (size_t)m->arch.head / 2;
+    size_t half = m->dim.Q / 2;
     if (n <= m->positions)
         return;
     m->cos = iso_realloc(m->cos, n * half, sizeof *m->cos);

@@ -22,6 +22,7 @@ struct iso_layer {
 
 struct iso_model {
     struct iso_arch arch;
+    struct iso_dims dim; /* its sizes */
     const struct iso_kern *kern;
     struct iso_params params;
     float *w;                /* [params.floats] */

@@ -11,6 +11,19 @@
 
 enum { ALIGN = 16 }; /* floats: a cache line */
 
+struct iso_dims iso_dims_of(const struct iso_arch *a)
+{
+    return (struct iso_dims){.d = (size_t)a->d_model,
+                             .H = (size_t)a->n_head,
+                             .Q = (size_t)a->head,
+                             .V = (size_t)a->vocab_padded,
+                             .vocab = (size_t)a->vocab,
+                             .T = (size_t)a->seq_len,
+                             .prelude = (size_t)a->prelude,
+                             .recur = (size_t)a->recur,
+                             .coda = (size_t)a->coda};
+}
+
 /* Appends a tensor and gives its offset.  `joined` ones follow the tensor before them without
  * a gap. */
 static size_t put(struct iso_params *p, struct iso_param row, bool joined)
@@ -65,16 +78,16 @@ static void put_norms(struct iso_params *p, struct iso_layer_params *l, const ch
     l->n3 = put_named(p, norm_row(d), false, part, i, "n3");
 }
 
-static void each_layer(struct iso_params *p, const struct iso_arch *a,
+static void each_layer(struct iso_params *p, const struct iso_dims *dim,
                        void (*fn)(struct iso_params *, struct iso_layer_params *, const char *,
                                   size_t, size_t))
 {
     const char *part[] = {"prelude", "recur", "coda"};
-    int64_t count[] = {a->prelude, a->recur, a->coda};
+    size_t count[] = {dim->prelude, dim->recur, dim->coda};
     struct iso_layer_params *l = p->layer;
     for (int k = 0; k < 3; k++)
-        for (size_t i = 0; i < (size_t)count[k]; i++)
-            fn(p, l++, part[k], i, (size_t)a->d_model);
+        for (size_t i = 0; i < count[k]; i++)
+            fn(p, l++, part[k], i, dim->d);
 }
 
 static void put_loop(struct iso_params *p, const struct iso_arch *a, bool matrices)
@@ -100,12 +113,13 @@ static size_t put_top(struct iso_params *p, const char *name, struct iso_param r
 
 void iso_params_init(struct iso_params *p, const struct iso_arch *a)
 {
-    size_t d = (size_t)a->d_model, V = (size_t)a->vocab_padded;
-    *p = (struct iso_params){.n_layer = (size_t)(a->prelude + a->recur + a->coda)};
+    struct iso_dims dim = iso_dims_of(a);
+    size_t d = dim.d, V = dim.V;
+    *p = (struct iso_params){.n_layer = dim.prelude + dim.recur + dim.coda};
     p->layer = ISO_NEW_N(struct iso_layer_params, p->n_layer);
-    each_layer(p, a, put_matrices);
+    each_layer(p, &dim, put_matrices);
     put_loop(p, a, true);
-    each_layer(p, a, put_norms);
+    each_layer(p, &dim, put_norms);
     put_loop(p, a, false);
     p->norm_emb = put_top(p, "norm_emb.weight", norm_row(d));
     p->norm_recur = put_top(p, "norm_recur.weight", norm_row(d));

@@ -12,6 +12,16 @@
 
 #include "plan/arch.h"
 
+/* The sizes of an architecture as tensors use them. */
+struct iso_dims {
+    size_t d, H, Q;              /* width: H heads of Q */
+    size_t V, vocab;             /* padded vocabulary; tokens in use */
+    size_t T;                    /* trained sequence length */
+    size_t prelude, recur, coda; /* layers */
+};
+
+struct iso_dims iso_dims_of(const struct iso_arch *a);
+
 enum iso_init {
     ISO_INIT_ONE,
     ISO_INIT_NORMAL,  /* standard deviation `size` */

@@ -16,9 +16,36 @@
 #ifndef ISO_MODEL_PASS_H
 #define ISO_MODEL_PASS_H
 
+#include "model/kv.h"
 #include "model/model.h"
 
-/* What the backward needs of one execution of one layer. */
+struct iso_pass_size {
+    size_t T;      /* longest sequence */
+    size_t n;      /* sequences at once: rows are at most n T */
+    int r, window; /* iterations; how many of the last ones have a backward (0: forward only) */
+};
+
+/* --- what is handed in --- */
+
+/* n rows of T+1 tokens: T inputs, T targets; a target below 0 does not count. */
+struct iso_batch {
+    const int32_t *rows;
+    size_t n, T;
+    size_t skip; /* scoring: of each sequence the losses of this many targets are not wanted */
+    struct iso_kv *kv; /* what stands before each sequence; NULL: nothing */
+};
+
+/* The sequences at hand, as the pass holds them. */
+struct iso_pass_input {
+    size_t n, T, rows, skip;
+    int32_t *token, *target; /* [rows] */
+    struct iso_kv *kv;       /* NULL: nothing stands before the sequences */
+    float *grad;             /* where gradients are added; NULL without a backward */
+};
+
+/* --- what is kept for the backward --- */
+
+/* Of one execution of one layer. */
 struct iso_acts {
     float *x;             /* [rows, d] input */
     float *qkv;           /* [rows, 3d], q and k rotated and normalised */
@@ -30,56 +57,37 @@ struct iso_acts {
     float *rstd1, *rstd3; /* [rows] */
 };
 
-struct iso_pass_size {
-    size_t T;      /* longest sequence */
-    size_t n;      /* sequences at once: rows are at most n T */
-    int r, window; /* iterations; how many of the last ones have a backward (0: forward only) */
-};
-
-/* Keys and values of the positions before the present one.  Slot s holds those of one execution of
- * one layer: at + s longest 2d is [longest, 2d], key and value of a position side by side.  With a
- * budget below r an iteration i uses the slots of iteration i mod budget, so that of each earlier
- * position the last `budget` iterations are kept (Geiping et al., 2025). */
-struct iso_kv {
-    float *at; /* owned */
-    size_t longest, position;
-    int budget;
-};
-
-struct iso_pass {
-    const struct iso_model *m;
-    struct iso_pass_size size;
-    struct iso_ws ws;
-    float *memory;
-
-    /* The sequences at hand. */
-    size_t n, T, rows;
-    size_t skip;             /* scoring: of each sequence the losses of this many targets are not
-                                wanted and not computed; else 0 */
-    int32_t *token, *target; /* [rows] */
-    float *grad;             /* the worker's gradient block, NULL without backward */
-    struct iso_kv *kv;       /* what stands before the sequences; NULL: nothing */
-    size_t slot;             /* of the next layer to run */
-
-    /* Kept for the backward. */
+struct iso_pass_kept {
     float *embedded, *rstd_emb;   /* [rows, d], [rows] */
     struct iso_acts *acts;        /* prelude; then the kept iterations' layers; then coda */
-    struct iso_acts scratch;      /* for layers that keep nothing: x = mid */
     float *e;                     /* [rows, d] the prelude's output */
     float **S;                    /* states before each kept iteration and after the last */
     float **out, **s, **rstd_rec; /* of each kept iteration: block output, its norm, [rows] */
     float *last, *rstd_final;     /* [rows, d] the coda's output */
     float *final;                 /* [rows, d] after norm_final */
     float *loss;                  /* [rows] */
-    struct iso_loop_pass loop;
+};
 
-    /* Scratch: free between two operations. */
-    float *norm, *back; /* [rows, d] */
-    float *wide;        /* [rows, 4d] */
-    float *dx, *de;     /* [rows, d] */
+/* --- free between two operations --- */
+struct iso_pass_scratch {
+    struct iso_acts acts; /* for layers that keep nothing: x = mid */
+    float *norm, *back;   /* [rows, d] */
+    float *wide;          /* [rows, 4d] */
+    float *dx, *de;       /* [rows, d] gradients at the point reached, at the prelude's output */
     float *dS, *dS_next, *ds;
-    float *logits; /* [logit_rows, V] */
+    float *logits; /* [ISO_LOGIT_ROWS, V] */
     void *packed;  /* an activation as a gemm's right-hand side */
+};
+
+struct iso_pass {
+    const struct iso_model *m;
+    struct iso_pass_size size;
+    struct iso_pass_input in;
+    struct iso_pass_kept kept;
+    struct iso_pass_scratch scratch;
+    struct iso_loop_pass loop;
+    struct iso_ws ws;
+    float *memory; /* behind all of them */
 };
 
 #define ISO_SOFTCAP 15.0f     /* logits are 15 tanh(z/15) */
@@ -91,33 +99,25 @@ struct iso_pass *iso_pass_new(const struct iso_model *m, struct iso_pass_size si
 void iso_pass_free(struct iso_pass *p);
 size_t iso_pass_bytes(const struct iso_model *m, struct iso_pass_size size);
 
-/* Forward and backward over n rows of T+1 tokens (T inputs, T targets; a target below 0 does
- * not count).  Adds `scale` times the gradient of the summed loss into `grad` and gives the
- * summed loss in nats. */
-double iso_pass_train(struct iso_pass *p, const int32_t *rows, size_t n, size_t T, float scale,
-                      float *grad);
-/* Forward only: the loss of every target, [n, T], and whether it is the most likely token (hit
- * may be NULL). */
-void iso_pass_score(struct iso_pass *p, float *loss, unsigned char *hit, const int32_t *rows,
-                    size_t n, size_t T);
+/* Forward and backward: adds `scale` times the gradient of the summed loss into `grad` and returns
+ * the summed loss in nats. */
+double iso_pass_train(struct iso_pass *p, struct iso_batch batch, float scale, float *grad);
+/* Forward only: the loss of every wanted target, [n, T], and whether it is the most likely token
+ * (hit may be NULL). */
+void iso_pass_score(struct iso_pass *p, float *loss, unsigned char *hit, struct iso_batch batch);
 /* The raw logits (before the softcap) of n inputs of T tokens: z is [n T, V]. */
 void iso_pass_logits(struct iso_pass *p, float *z, const int32_t *tokens, size_t n, size_t T);
-
-/* Room for `longest` positions at r iterations, of which the last `budget` are kept (0: all). */
-void iso_kv_init(struct iso_kv *kv, const struct iso_model *m, size_t longest, int r, int budget);
-void iso_kv_release(struct iso_kv *kv);
-size_t iso_kv_floats(const struct iso_kv *kv, const struct iso_model *m);
 /* Puts n tokens behind those in the cache, as many at a time as the pass takes.  z [V], unless it
  * is NULL, gets the logits, after the softcap, of what follows the last. */
 void iso_pass_feed(struct iso_pass *p, float *z, struct iso_kv *kv, const int32_t *token, size_t n);
 
 /* --- the parts, for the files of this module --- */
-/* One layer; reads acts->x, leaves its output in `out`. */
+/* One layer; reads acts->x, leaves its output in `out`.  `slot` is its place in the cache. */
 void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a,
-                       float *out);
-/* p->dx in: gradient at the layer's output; out: at its input. */
+                       float *out, size_t slot);
+/* scratch.dx in: gradient at the layer's output; out: at its input. */
 void iso_block_backward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a);
-/* From p->last to losses; with `scale` also p->dx and the head's gradients. */
+/* From kept.last to losses, scratch.dx and the head's gradients. */
 void iso_head_train(struct iso_pass *p, float scale);
 void iso_head_score(struct iso_pass *p, float *loss, unsigned char *hit);
 void iso_head_logits(struct iso_pass *p, float *z, size_t first); /* of the rows from `first` */

@@ -95,10 +95,10 @@ static void run_pass(struct worker *w, const struct iso_sequence *const *seq, si
                (seq[i]->n - shared) * sizeof *w->token);
         first = smaller(first, seq[i]->first - shared);
     }
-    w->pass->skip = first;
-    w->pass->kv = shared > 0 ? &w->kv : NULL;
-    iso_pass_score(w->pass, w->loss, w->hit, w->token, count, T);
-    w->pass->kv = NULL;
+    iso_pass_score(
+        w->pass, w->loss, w->hit,
+        (struct iso_batch){
+            .rows = w->token, .n = count, .T = T, .skip = first, .kv = shared > 0 ? &w->kv : NULL});
     for (size_t i = 0; i < count; i++) {
         size_t to = shared + first, from = i * T + first, n = seq[i]->n - 1 - to;
         memcpy(seq[i]->loss + to, w->loss + from, n * sizeof *w->loss);

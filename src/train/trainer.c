@@ -79,12 +79,18 @@ void iso_trainer_free(struct iso_trainer *t)
 static enum iso_status load(struct round *r, int worker, int64_t first, size_t n)
 {
     struct iso_trainer *t = r->t;
-    size_t width = (size_t)t->spec.arch.seq_len + 1;
+    size_t width = t->model->dim.T + 1;
     enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < n; i++)
         st = r->source->row(r->source->ctx, t->rows[worker] + i * width, first + (int64_t)i,
                             &t->each[worker].err);
     return t->each[worker].status = st;
+}
+
+/* The first n rows of the worker's buffer. */
+static struct iso_batch batch_of(const struct iso_trainer *t, int worker, size_t n)
+{
+    return (struct iso_batch){.rows = t->rows[worker], .n = n, .T = t->model->dim.T};
 }
 
 /* A worker's share of n items is [n w / workers, n (w+1) / workers). */
@@ -97,7 +103,7 @@ static void train_share(void *ctx, int w)
 {
     struct round *r = ctx;
     struct iso_trainer *t = r->t;
-    size_t T = (size_t)t->spec.arch.seq_len;
+    size_t T = t->model->dim.T;
     int64_t batch = (int64_t)t->spec.batch, end = share(t, batch, w + 1);
     float scale = (float)(1 / ((double)batch * (double)T));
     t->each[w].loss = 0;
@@ -107,7 +113,7 @@ static void train_share(void *ctx, int w)
         n = end - i < (int64_t)t->spec.micro ? end - i : (int64_t)t->spec.micro;
         if (load(r, w, t->step * batch + i, (size_t)n) != ISO_OK)
             return;
-        t->each[w].loss += iso_pass_train(t->pass[w], t->rows[w], (size_t)n, T, scale, t->grad[w]);
+        t->each[w].loss += iso_pass_train(t->pass[w], batch_of(t, w, (size_t)n), scale, t->grad[w]);
     }
 }
 
@@ -181,7 +187,7 @@ static void validate_share(void *ctx, int w)
 {
     struct round *r = ctx;
     struct iso_trainer *t = r->t;
-    size_t T = (size_t)t->spec.arch.seq_len;
+    size_t T = t->model->dim.T;
     int64_t end = share(t, r->n, w + 1);
     t->each[w].status = ISO_OK;
     for (int64_t i = share(t, r->n, w), n; i < end; i += n) {
@@ -189,10 +195,10 @@ static void validate_share(void *ctx, int w)
         if (load(r, w, i, (size_t)n) != ISO_OK)
             return;
         struct iso_pass *p = t->pass[w];
-        iso_pass_score(p, p->loss, NULL, t->rows[w], (size_t)n, T);
+        iso_pass_score(p, p->kept.loss, NULL, batch_of(t, w, (size_t)n));
         for (int64_t k = 0; k < n; k++)
             for (size_t m = 0; m < T; m++)
-                r->row_loss[i + k] += (double)p->loss[(size_t)k * T + m];
+                r->row_loss[i + k] += (double)p->kept.loss[(size_t)k * T + m];
     }
 }
 
@@ -216,7 +222,8 @@ enum iso_status iso_trainer_validate(struct iso_trainer *t, double *loss,
 
 size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_kern *kern)
 {
-    struct iso_model m = {.arch = spec->arch, .kern = kern, .trainable = true};
+    struct iso_model m = {
+        .arch = spec->arch, .dim = iso_dims_of(&spec->arch), .kern = kern, .trainable = true};
     iso_params_init(&m.params, &spec->arch);
     size_t grad = m.params.floats * sizeof(float), workers = (size_t)spec->workers;
     size_t bytes = iso_model_bytes(&spec->arch, kern, true) +
@@ -241,9 +248,9 @@ size_t iso_trainer_micro(const struct iso_trainer_spec *spec, const struct iso_k
 static void one_pass(void *ctx, int w)
 {
     struct iso_trainer *t = ctx;
-    size_t T = (size_t)t->spec.arch.seq_len;
+    size_t T = t->model->dim.T;
     memset(t->rows[w], 0, t->spec.micro * (T + 1) * sizeof **t->rows);
-    iso_pass_train(t->pass[w], t->rows[w], t->spec.micro, T, 1, t->grad[w]);
+    iso_pass_train(t->pass[w], batch_of(t, w, t->spec.micro), 1, t->grad[w]);
 }
 
 struct iso_estimate iso_trainer_estimate(struct iso_trainer *t)

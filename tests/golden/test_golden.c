@@ -26,7 +26,7 @@ static void check_forward(struct golden_case *c, const struct iso_model *m, int 
         for (size_t j = 0; j < v; j++)
             z[i * v + j] = (float)(15 * tanh((double)z[i * V + j] / 15));
     golden_compare(c, golden_find(c, "logits"), z, 1e-5);
-    iso_pass_score(p, loss, NULL, c->tokens, c->batch, c->T);
+    iso_pass_score(p, loss, NULL, (struct iso_batch){c->tokens, c->batch, c->T, 0, NULL});
     golden_compare(c, golden_find(c, "nll"), loss, 1e-5);
     double sum = 0;
     for (size_t i = 0; i < rows; i++)
@@ -44,7 +44,9 @@ static double train_pass(struct golden_case *c, const struct iso_model *m, float
     struct iso_pass_size size = {c->T, c->batch, (int)c->arch.r, (int)c->arch.bptt};
     struct iso_pass *p = iso_pass_new(m, size);
     double rows = (double)(c->batch * c->T);
-    double loss = iso_pass_train(p, tokens, c->batch, c->T, (float)(1 / rows), grad) / rows;
+    double loss = iso_pass_train(p, (struct iso_batch){tokens, c->batch, c->T, 0, NULL},
+                                 (float)(1 / rows), grad) /
+                  rows;
     iso_pass_free(p);
     return loss;
 }

@@ -55,7 +55,7 @@ static double loss_at(struct iso_pass *p, struct iso_model *m, const int32_t *ro
     float loss[N * T];
     double sum = 0;
     iso_model_pack(m);
-    iso_pass_score(p, loss, NULL, rows, N, T);
+    iso_pass_score(p, loss, NULL, (struct iso_batch){rows, N, T, 0, NULL});
     for (int i = 0; i < N * T; i++)
         sum += (double)loss[i];
     return sum;
@@ -118,7 +118,7 @@ static float *gradient(struct iso_model *m, const int32_t *rows, int window)
 {
     float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
     struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, N, (int)m->arch.r, window});
-    iso_pass_train(p, rows, N, T, 1, grad);
+    iso_pass_train(p, (struct iso_batch){rows, N, T, 0, NULL}, 1, grad);
     iso_pass_free(p);
     return grad;
 }

@@ -112,7 +112,7 @@ static void test_counted_macs(void **state)
                 struct iso_model *m = make_model(&a, true);
                 struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, n, (int)r, (int)k});
                 float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
-                iso_pass_train(p, rows, n, T, 1, grad);
+                iso_pass_train(p, (struct iso_batch){rows, n, T, 0, NULL}, 1, grad);
                 double back, fore = attention_macs(&a, (double)T, &back);
                 double once = (double)(a.prelude + a.coda), in = (double)a.recur;
                 double attention =
@@ -132,7 +132,7 @@ static double loss_of(const struct iso_model *m, int r, const int32_t *rows, siz
 {
     struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, n, r, 0});
     float *loss = ISO_NEW_N(float, n *T);
-    iso_pass_score(p, loss, NULL, rows, n, T);
+    iso_pass_score(p, loss, NULL, (struct iso_batch){rows, n, T, 0, NULL});
     double sum = 0;
     for (size_t i = 0; i < n * T; i++)
         sum += (double)loss[i];
@@ -207,26 +207,28 @@ static void test_copies(void **state)
     iso_model_pack(u);
 
     struct iso_pass *p = iso_pass_new(u, (struct iso_pass_size){T, 1, 1, 0});
-    float want[24], *e = ISO_NEW_N(float, T *d), *h = ISO_NEW_N(float, T *d), *x = p->scratch.x;
-    iso_pass_score(p, want, NULL, rows, 1, T); /* sets the sequence up */
-    kern->gather(p->embedded, u->w + u->params.wte, p->token, T, d);
-    kern->rmsnorm(x, p->rstd_emb, p->embedded, u->w + u->params.norm_emb, T, d);
-    iso_block_forward(p, &u->layer[0], &p->scratch, e);
+    float want[24], *e = ISO_NEW_N(float, T *d), *h = ISO_NEW_N(float, T *d),
+                    *x = p->scratch.acts.x;
+    iso_pass_score(p, want, NULL,
+                   (struct iso_batch){rows, 1, T, 0, NULL}); /* sets the sequence up */
+    kern->gather(p->kept.embedded, u->w + u->params.wte, p->in.token, T, d);
+    kern->rmsnorm(x, p->kept.rstd_emb, p->kept.embedded, u->w + u->params.norm_emb, T, d);
+    iso_block_forward(p, &u->layer[0], &p->scratch.acts, e, 0);
     for (size_t i = 0; i < 3; i++) {
         for (size_t k = 0; k < T * d; k++)
             x[k] = h[k] + e[k];
-        iso_block_forward(p, &u->layer[1 + 2 * i], &p->scratch, x);
-        iso_block_forward(p, &u->layer[2 + 2 * i], &p->scratch, x);
-        kern->rmsnorm(h, p->rstd_emb, x, u->w + u->params.norm_recur, T, d);
+        iso_block_forward(p, &u->layer[1 + 2 * i], &p->scratch.acts, x, 0);
+        iso_block_forward(p, &u->layer[2 + 2 * i], &p->scratch.acts, x, 0);
+        kern->rmsnorm(h, p->kept.rstd_emb, x, u->w + u->params.norm_recur, T, d);
     }
     memcpy(x, h, T * d * sizeof(float));
-    iso_block_forward(p, &u->layer[7], &p->scratch, p->last);
+    iso_block_forward(p, &u->layer[7], &p->scratch.acts, p->kept.last, 0);
     iso_head_score(p, want, NULL);
     iso_pass_free(p);
 
     float got[24];
     p = iso_pass_new(m, (struct iso_pass_size){T, 1, 3, 0});
-    iso_pass_score(p, got, NULL, rows, 1, T);
+    iso_pass_score(p, got, NULL, (struct iso_batch){rows, 1, T, 0, NULL});
     assert_memory_equal(got, want, sizeof got);
     iso_pass_free(p);
     free(e);
