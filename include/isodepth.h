@@ -1,9 +1,12 @@
 /* libisodepth: how much is one recurrence of a looped language model worth?
  *
  * The public header.  Link with -lisodepth -lnlopt -lyaml -lm -lpthread and what else
- * `isodepth version --verbose` lists.  The library prints nothing and never exits.  Functions
- * that can fail take a buffer for the message, which may be NULL; texts that they return are the
- * caller's, to be freed with free().
+ * `isodepth version --verbose` lists.  Functions that can fail take a buffer for the
+ * message, which may be NULL; texts that they return are the caller's, to be freed with free().
+ *
+ * The library prints nothing and does not end the process, but for two cases: when memory runs out
+ * it prints one line on standard error and calls exit(1); when it finds a bug of its own it prints
+ * where and calls abort().
  *
  *     struct isodepth_fit_options o;
  *     isodepth_fit_defaults(&o);
@@ -31,8 +34,8 @@ const char *isodepth_version(void);
 char *isodepth_plan_csv(const char *grid_path, char *message, size_t message_size);
 
 struct isodepth_fit_options {
-    const char *law;       /* a name that `isodepth fit --law` knows; "joint" */
-    const char *injection; /* where injection parameters count: "once", "recurrent", "none" */
+    const char *law;       /* "joint", or another name that `isodepth help fit` lists */
+    const char *injection; /* where its parameters count: "once", or as `isodepth help fit` lists */
     int starts;            /* random starts of each fit */
     int resamples;         /* refits of each bootstrap, at least 40; 0 leaves the intervals out */
     uint64_t seed;         /* equal seeds give equal digits, whatever `threads` */

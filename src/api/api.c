@@ -2,7 +2,6 @@
 #include "isodepth.h"
 
 #include "base/parallel.h"
-#include "base/progress.h"
 #include "fit/analysis.h"
 #include "plan/record.h"
 
@@ -70,7 +69,7 @@ static enum iso_status translate(struct iso_analysis_options *out,
     if (!out->fit.law)
         return iso_fail(err, ISO_USAGE, "there is no law \"%s\"", options->law);
     if (!iso_injection_parse(&out->fit.injection, options->injection))
-        return iso_fail(err, ISO_USAGE, "injection is once, recurrent or none, not \"%s\"",
+        return iso_fail(err, ISO_USAGE, "there is no way \"%s\" to count the injection",
                         options->injection);
     const bool resamples_ok = options->resamples == 0 || options->resamples >= ISO_MIN_RESAMPLES;
     if (options->starts < 1 || !resamples_ok || options->threads < 1)
@@ -91,7 +90,6 @@ struct isodepth_fit *isodepth_fit_new(const char *csv, size_t len,
     struct iso_err err = {""};
     struct iso_analysis_options o;
     struct isodepth_fit *fit = ISO_NEW(struct isodepth_fit);
-    iso_log_set_level(ISO_LOG_QUIET); /* a library shows no progress bars */
     enum iso_status st = translate(&o, options, &err);
     if (st == ISO_OK)
         st = iso_runs_add_csv(&fit->runs, csv, len, "table", ISO_RUNS_TRAINED, &err);

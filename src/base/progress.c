@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static enum iso_log_level log_level = ISO_LOG_NORMAL;
+static enum iso_log_level log_level = ISO_LOG_SILENT;
 
 void iso_log_set_level(enum iso_log_level level)
 {
@@ -22,6 +22,8 @@ enum iso_log_level iso_log_get_level(void)
 
 static void log_line(const char *prefix, const char *fmt, va_list ap)
 {
+    if (log_level == ISO_LOG_SILENT)
+        return;
     struct iso_str s = {0}, line = {0};
     iso_str_vprintf(&s, fmt, ap);
     iso_str_put_visible(&line, iso_str_text(&s), "\n");
@@ -32,7 +34,7 @@ static void log_line(const char *prefix, const char *fmt, va_list ap)
 
 void iso_log_info(const char *fmt, ...)
 {
-    if (log_level == ISO_LOG_QUIET)
+    if (log_level < ISO_LOG_NORMAL)
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -96,7 +98,7 @@ static void write_bar(struct iso_str *s, double fraction)
 void iso_progress_update(struct iso_progress *p, double done, const char *note)
 {
     double now = iso_time_now();
-    if (log_level == ISO_LOG_QUIET ||
+    if (log_level < ISO_LOG_NORMAL ||
         now - p->last_shown < (p->live ? live_interval : pipe_interval))
         return;
     p->last_shown = now;

@@ -1,17 +1,19 @@
 /* Progress of anything that takes more than a few seconds: on a terminal one live line on
  * standard error, in a pipe a plain line now and then.  Nothing is shown for the first second,
- * and nothing at all with log level quiet. */
+ * and nothing at all below log level normal. */
 #ifndef ISO_BASE_PROGRESS_H
 #define ISO_BASE_PROGRESS_H
 
 #include <stdbool.h>
 
-enum iso_log_level { ISO_LOG_QUIET, ISO_LOG_NORMAL, ISO_LOG_VERBOSE };
+/* Silent until a program says otherwise: a library does not write to its caller's screen. */
+enum iso_log_level { ISO_LOG_SILENT, ISO_LOG_QUIET, ISO_LOG_NORMAL, ISO_LOG_VERBOSE };
 
 void iso_log_set_level(enum iso_log_level level);
 enum iso_log_level iso_log_get_level(void);
-/* A line on standard error, prefixed "isodepth: "; warnings and errors also when quiet.  What a
- * message quotes from outside cannot disturb a terminal: see iso_str_put_visible. */
+/* A line on standard error, prefixed "isodepth: "; warnings and errors also when quiet, nothing
+ * when silent.  What a message quotes from outside cannot disturb a terminal: see
+ * iso_str_put_visible. */
 void iso_log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void iso_log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void iso_log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

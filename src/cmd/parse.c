@@ -263,6 +263,7 @@ static int unknown_command(const char *word)
 static int global_options(int argc, char **argv)
 {
     int at = 1;
+    iso_log_set_level(ISO_LOG_NORMAL);
     for (; at < argc; at++) {
         if (iso_str_eq(argv[at], "-q") || iso_str_eq(argv[at], "--quiet"))
             iso_log_set_level(ISO_LOG_QUIET);

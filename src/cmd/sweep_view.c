@@ -109,7 +109,7 @@ void iso_sweep_view_write(struct iso_str *out, const struct iso_look *look, size
 void iso_sweep_view_begin(struct iso_sweep_view *view)
 {
     *view = (struct iso_sweep_view){
-        .live = isatty(STDERR_FILENO) == 1 && iso_log_get_level() != ISO_LOG_QUIET,
+        .live = isatty(STDERR_FILENO) == 1 && iso_log_get_level() >= ISO_LOG_NORMAL,
         .last_shown = iso_time_now(),
     };
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # isodepth compare end to end: a variant made from the shipped runs by lowering their looped losses.
 set -eu
+. "$(dirname "$0")/top.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "compare.sh: $1"; exit 1; }

@@ -2,8 +2,9 @@
 # tools/corpus_debian without network: small packages with texts of our own, built here with dpkg-deb.
 # Checks the cleaning of every source word for word, reruns, errors and remedies, and damaged files.
 set -eu
+. "$(dirname "$0")/top.bash"
 command -v dpkg-deb >/dev/null || { echo "needs dpkg-deb"; exit 77; }
-here=$(cd "$(dirname "$0")/../.." && pwd)
+here=$PWD
 iso=$(realpath "$B/isodepth")
 python=$(python3 -c 'import sys; print(sys.executable)')
 tool=("$python" "$here/tools/corpus_debian")

@@ -2,6 +2,7 @@
 # ISO_CPU: plain C trains to the same losses as this machine's best table, the choice is on
 # record, and an instruction set that is not there is refused.
 set -eu
+. "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
 
 awk 'BEGIN { srand(3); for (i = 0; i < 400; i++) { s = ""

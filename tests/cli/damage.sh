@@ -2,6 +2,7 @@
 # damage: a bit flipped, or a piece cut off, in any file of an unfinished run is never resumed
 # silently; the run ends with the same bytes as one that was never touched, or is refused.
 set -eu
+. "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
 for i in $(seq 300); do echo "Line $i has the number $((i * i % 89)) and ends here, or there."; echo; done >text.txt
 small_run 512 40 64
@@ -24,8 +25,9 @@ until [ -e cut/checkpoint-000000012/optimiser.safetensors ] && [ -s cut/latest ]
 kill -TERM $pid && { wait $pid || true; }
 [ ! -e cut/result.json ] || fail "the run was done before it was stopped"
 new=$(cat cut/latest)
-old=$(ls cut | grep checkpoint- | grep -v "$new")
-[ "$(ls cut | grep -c checkpoint-)" = 2 ] || fail "not two states: $(ls cut)"
+old=$(cd cut && printf '%s\n' checkpoint-* | grep -v "$new")
+states=(cut/checkpoint-*)
+[ ${#states[@]} = 2 ] || fail "not two states: $(ls cut)"
 
 same() { # WHAT: the run that was resumed is the whole one
     cmp -s whole/model.safetensors hurt/model.safetensors || fail "$1: other weights: $(cat log)"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # data: what it shows, rows decoded, verification of damaged copies; corpus finds its script.
 set -eu
+. "$(dirname "$0")/top.bash"
 iso=$B/isodepth
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

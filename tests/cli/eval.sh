@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # isodepth probes and eval from the outside.
 set -u
+. "$(dirname "$0")/top.bash"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")

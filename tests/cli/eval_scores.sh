@@ -2,6 +2,7 @@
 # isodepth eval against PyTorch: every item of tests/golden/data/eval_scores.txt
 # (tools/golden/eval_scores.py), the trained depth and another one, to 1e-4 nats.
 set -u
+. "$(dirname "$0")/top.bash"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 data=tests/golden/data

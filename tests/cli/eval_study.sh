@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # isodepth eval STUDY: the finished runs of a study, its records and its table.
 set -u
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 
 make_data

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # isodepth fit end to end: page, JSON keys, LaTeX, --out, --by r, input forms, errors, threads.
 set -eu
+. "$(dirname "$0")/top.bash"
 fit=$B/isodepth
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

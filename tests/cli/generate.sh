@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # generate: seeds, depths, cache budgets, and what is refused.
 set -eu
+. "$(dirname "$0")/top.bash"
 chain_model=$PWD/tests/cli/chain_model.py
 . tests/cli/train_lib.bash
 shape=(--set d_model=32 --set head=16 --set depth=8 --set vocab=257 --set seq_len=32)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Names and texts from outside: none is run by a tool, none reaches a terminal as a command to it.
 set -eu
-I="$PWD/$B/isodepth"
+. "$(dirname "$0")/top.bash"
+I=$(realpath "$B/isodepth")
 runs=$PWD/examples/paper_baseline.csv
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # pack: reproducible, refuses and repeats as it should, survives kill -9.
 set -eu
+. "$(dirname "$0")/top.bash"
 iso=$B/isodepth
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

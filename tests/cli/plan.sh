@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # isodepth plan from the outside: columns, totals, JSON, shapes, and 30 broken grids.
 set -u
+. "$(dirname "$0")/top.bash"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")

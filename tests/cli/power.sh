@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # isodepth power end to end: a grid file, its table, a table of runs, errors.
 set -eu
+. "$(dirname "$0")/top.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "power.sh: $1"; exit 1; }

@@ -2,6 +2,7 @@
 # Learning rates: a grid with matrix_rates, the page at the end of its sweep, isodepth rates, a fit
 # that refuses such a table, and the section that report --rates adds.
 set -u
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 baseline=$(realpath examples/paper_baseline.csv)
 make_data

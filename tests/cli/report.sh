@@ -2,6 +2,7 @@
 # isodepth report: the files it writes, and the page in a real browser (headless Chromium):
 # nothing from the network, no script errors, sortable tables, hover values, light and dark.
 set -eu
+. "$(dirname "$0")/top.bash"
 for tool in gnuplot chromium python3; do
     command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
 done

@@ -2,6 +2,7 @@
 # The report's section on downstream tasks: a small study is evaluated at several depths, and the
 # page of `isodepth report` and that of `isodepth sweep` itself show what is in eval.csv.
 set -u
+. "$(dirname "$0")/top.bash"
 command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
 . tests/cli/sweep_lib.bash
 

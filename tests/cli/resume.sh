@@ -2,6 +2,7 @@
 # resume: a run that is killed again and again, at any moment, ends with the same bytes as one
 # that was never touched; a full disk leaves the last state whole.
 set -eu
+. "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
 for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
 small_run 512 120 64

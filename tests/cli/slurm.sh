@@ -3,6 +3,7 @@
 # gives the same results as the local launcher; a killed task, a cancelled array, a time-limit
 # signal and a scheduler that leaves are all survived.
 set -u
+. "$(dirname "$0")/top.bash"
 skip() { echo "$*"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root to start Slurm's daemons"
 for program in munged slurmctld slurmd sbatch squeue scontrol flock; do
@@ -20,11 +21,10 @@ cleanup() {
     wait 2>/dev/null
     rm -rf "$tmp"
 }
-here=$(dirname "$0")
 . tests/cli/sweep_lib.bash
 trap cleanup EXIT
 export ISO_TRAIN_PROGRAM SLURM_CONF=$tmp/slurm.conf
-ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
+ISO_TRAIN_PROGRAM=$standin
 export STANDIN_STEPS=30 STANDIN_SLEEP=0.01
 
 # --- the cluster ---

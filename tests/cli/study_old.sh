@@ -2,6 +2,7 @@
 # A study of version 0.1.0 (tests/data/study-0.1.0.tar.gz: eight finished runs, one that was stopped
 # on its way, one not begun; plain kernels) opens, goes on and is reused by this version.
 set -u
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 tar -C "$tmp" -xf tests/data/study-0.1.0.tar.gz || fail "unpack"
 cd "$tmp" || exit 1

@@ -2,12 +2,12 @@
 # Studies from the outside, with a stand-in for the trainer: planning, resuming, refusing, reusing,
 # rebuilding, and what each kind of trouble says.
 set -u
-here=$(dirname "$0")
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 cleanup() { umount "$tmp/small" 2>/dev/null; rm -rf "$tmp"; }
 trap cleanup EXIT
 export ISO_TRAIN_PROGRAM
-ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
+ISO_TRAIN_PROGRAM=$standin
 export STANDIN_SLEEP=0.002 STANDIN_STEPS=7
 make_data
 cd "$tmp" || exit 1

@@ -2,7 +2,7 @@
 # kill -9 at random points, twenty times, now the scheduler and now a run: the study's results are
 # bit for bit those of a study that nobody disturbed, and two trainers never meet in one folder.
 set -u
-here=$(dirname "$0")
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 make_data
 cd "$tmp" || exit 1
@@ -48,7 +48,7 @@ disturb() {
 RANDOM=20261115
 # With the stand-in, which notices a second trainer in its folder.
 export STANDIN_STEPS=40 STANDIN_SLEEP=0.005
-ISO_TRAIN_PROGRAM=$(realpath "$OLDPWD/$here/../standin_trainer")
+ISO_TRAIN_PROGRAM=$standin
 export ISO_TRAIN_PROGRAM
 "$iso" sweep toy.yaml --no-fit --data data --out quiet >/dev/null 2>&1 || fail "undisturbed"
 disturb loud

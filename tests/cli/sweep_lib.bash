@@ -1,8 +1,9 @@
 # Shared by the tests of studies: a toy corpus, a toy grid of 12 runs, the stand-in trainer.
-# Sourced from the top of the source tree.
+# Sourced after top.bash.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")
+standin=$(realpath tests/standin_trainer)
 fail() { echo "FAILED: $*"; exit 1; }
 
 # A packed corpus of a few hundred rows in $tmp/data.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # What the world around does to a scheduler: hang-ups, odd signal settings, others' locks.
 set -u
-here=$(dirname "$0")
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 export ISO_TRAIN_PROGRAM
-ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
+ISO_TRAIN_PROGRAM=$standin
 export STANDIN_SLEEP=0.01 STANDIN_STEPS=5
 make_data
 cd "$tmp" || exit 1

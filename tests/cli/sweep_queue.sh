@@ -2,10 +2,10 @@
 # The Slurm launcher against programs that stand in for Slurm's: what a real cluster says and does
 # only now and then.  tests/cli/slurm.sh has the real one.
 set -u
-here=$(dirname "$0")
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 export ISO_TRAIN_PROGRAM FAKE=$tmp/fake PATH=$tmp/fake/bin:$PATH
-ISO_TRAIN_PROGRAM=$(realpath "$here/../standin_trainer")
+ISO_TRAIN_PROGRAM=$standin
 export STANDIN_STEPS=5 STANDIN_SLEEP=0.01
 make_data
 cd "$tmp" || exit 1

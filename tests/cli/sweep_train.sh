@@ -2,6 +2,7 @@
 # Twelve runs end to end with the trainer itself: from text to phi and its report, and once more
 # with nothing left to do; fit and report take the study as it is.
 set -u
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 make_data
 cd "$tmp" || exit 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tokenizer train, encode, decode, info: end to end, and against spm_encode.
 set -eu
+. "$(dirname "$0")/top.bash"
 iso=$B/isodepth
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

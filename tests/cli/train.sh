@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # train, loss, init and inspect from the outside: files, refusals, signals, exit codes.
 set -eu
+. "$(dirname "$0")/top.bash"
 read_formats=$PWD/tests/cli/read_formats.py
 . tests/cli/train_lib.bash
 

@@ -1,6 +1,6 @@
 # Shared by the tests of single models: a folder to work in, the program, and a small run.
-# Sourced from the top of the source tree; goes into the folder.
-I="$PWD/$B/isodepth"
+# Sourced after top.bash; goes into the folder.
+I=$(realpath "$B/isodepth")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

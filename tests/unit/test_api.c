@@ -1,12 +1,16 @@
-/* The public header alone: what a program that links libisodepth sees of src/api. */
+/* The public header: what a program that links libisodepth sees of src/api. */
 #include "test.h"
 
+#include "base/progress.h"
 #include "isodepth.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char *read_file(const char *path, size_t *len)
 {
@@ -72,8 +76,97 @@ static void test_fit(void **state)
     free(csv);
 }
 
+/* What a child of this process writes, and how it ends. */
+static int run_child(void (*body)(void), char *written, size_t size)
+{
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        body();
+        exit(0);
+    }
+    close(ends[1]);
+    size_t len = 0;
+    for (ssize_t n; (n = read(ends[0], written + len, size - 1 - len)) > 0;)
+        len += (size_t)n;
+    written[len] = '\0';
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static char *table;
+static size_t table_len;
+
+static void fit_with_intervals(void)
+{
+    struct isodepth_fit_options o;
+    isodepth_fit_defaults(&o);
+    o.starts = 4;
+    o.resamples = 40;
+    struct isodepth_fit *fit = isodepth_fit_new(table, table_len, &o, NULL, 0);
+    iso_log_warn("the level that the call left behind");
+    iso_log_info("and what it shows");
+    isodepth_fit_free(fit);
+}
+
+static void test_prints_nothing(void **state)
+{
+    (void)state;
+    char written[1024];
+    assert_int_equal(run_child(fit_with_intervals, written, sizeof written), 0);
+    assert_string_equal(written, "");
+}
+
+static void test_keeps_log_level(void **state)
+{
+    (void)state;
+    iso_log_set_level(ISO_LOG_VERBOSE);
+    fit_with_intervals();
+    assert_int_equal(iso_log_get_level(), ISO_LOG_VERBOSE);
+    iso_log_set_level(ISO_LOG_SILENT);
+}
+
+#if defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+static void fit_without_memory(void)
+{
+    const struct rlimit none = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_AS, &none);
+    for (size_t bytes = 1 << 16; bytes; bytes /= 2)
+        while (malloc(bytes))
+            ;
+    fit_with_intervals();
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    if (SANITIZED)
+        skip(); /* a sanitizer needs address space of its own */
+    char written[1024];
+    int status = run_child(fit_without_memory, written, sizeof written);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_ptr_equal(strstr(written, "isodepth: out of memory"), written);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan), cmocka_unit_test(test_fit)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan),           cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_prints_nothing), cmocka_unit_test(test_keeps_log_level),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    table = read_file("examples/paper_baseline.csv", &table_len);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(table);
+    return failed;
 }
