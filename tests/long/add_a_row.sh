@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A reader adds a loop mechanism by the words of docs/adding-a-loop.md: a copy of the tree gets the
-# page's own example, only the files that the page names are touched, and everything is green.
+# A reader adds a loop mechanism by the words of docs/adding-a-loop.md and a law with two shape
+# parameters by those of docs/adding-a-law.md: a copy of the tree gets the pages' own examples, only
+# the files that the pages name are touched, and everything is green.
 set -eu
 fail() { echo "FAIL: $*"; exit 1; }
 work=$(mktemp -d)
@@ -30,19 +31,47 @@ grep -q iso_loop_gated src/loop/loop_gated.c || fail "no example in docs/adding-
 after src/loop/loop.h 'extern const struct iso_loop_ops *const iso_loops' \
     'extern const struct iso_loop_ops iso_loop_gated;'
 after src/loop/loop_table.c '&iso_loop_linear,' '    &iso_loop_gated,'
-touched src/loop/loop_gated.c src/loop/loop.h src/loop/loop_table.c
+
+example docs/adding-a-law.md >src/fit/law_bent.c
+grep -q iso_law_bent src/fit/law_bent.c || fail "no example in docs/adding-a-law.md"
+after src/fit/law.h 'iso_law_looped_offset;' 'extern const struct iso_law iso_law_bent;'
+sed -i 's/ NULL,$/ \&iso_law_bent, NULL,/' src/fit/law.c
+touched src/loop/loop_gated.c src/loop/loop.h src/loop/loop_table.c src/fit/law_bent.c \
+    src/fit/law.h src/fit/law.c
+clang-format -i src/fit/law.c src/loop/loop_table.c # tables are set in columns
 
 make -j2 all >log 2>&1 || fail "build: $(tail -20 log)"
 git add -A # lint looks at the files that git knows
 make lint >log 2>&1 || fail "lint: $(tail -20 log)"
-for test in tests/grad/test_model_grad.c tests/unit/test_model.c; do
+for test in tests/grad/test_model_grad.c tests/unit/test_model.c tests/unit/test_law.c \
+    tests/unit/test_fit.c; do
     make check-one T=$test >log 2>&1 || fail "$test: $(tail -20 log)"
 done
 build/isodepth plan --shape r=4,s=10,loop=gated >log || fail "plan --shape"
 grep -q 'gated' log || fail "plan --shape says: $(cat log)"
 
-# The gradient check can fail: a backward that forgets the gate.
-sed -i '/p->kern->mul_rows(dS/d' src/loop/loop_gated.c
+# The worth is the new law's: the page, the JSON and the row's own formula agree.
+runs=examples/paper_baseline.csv
+build/isodepth fit $runs --law bent --resamples 0 >page || fail "fit --law bent"
+build/isodepth fit $runs --law bent --resamples 0 --json >json || fail "fit --law bent --json"
+python3 - <<'END' || fail "what a block is worth: $(head -3 page)"
+import json, math
+f = json.load(open("json"))
+at = {p["name"]: p["value"] for p in f["diagnostics"]["parameters"]}
+l = math.log(8)
+worth = math.exp(at["phi"] * l + at["chi"] * l * l)
+row = [e for e in f["derived"]["equivalents"] if e["r"] == 8][0]
+assert abs(row["blocks"] - worth) < 1e-9, (row, worth)
+assert f"A block looped 8 times is worth {worth:.2f} unique blocks" in open("page").read()
+END
+
+# The law test can fail: a second derivative without its factor.
+sed -i 's/d2\[0\]\[1\] = l \* l2/d2[0][1] = l2/' src/fit/law_bent.c
+if make check-one T=tests/unit/test_law.c >log 2>&1; then fail "a wrong second derivative passed"; fi
+grep -q 'law bent, r = .*second derivative' log || fail "a wrong law says: $(tail -20 log)"
+
+# The gradient check can fail: a backward of something else.
+sed -i 's/mul_rows(dS, p->w\[0\], du/mul_rows(dS, p->w[0], S/' src/loop/loop_gated.c
 if make check-one T=tests/grad/test_model_grad.c >log 2>&1; then fail "a wrong gradient passed"; fi
 grep -q 'gated, ' log || fail "a wrong gradient says: $(tail -20 log)"
-echo "add_a_row: a loop mechanism by the words of its page"
+echo "add_a_row: a loop mechanism and a law by the words of their pages"
