@@ -12,8 +12,9 @@ HAVE_ZLIB          := $(call pkg,zlib,zlib)
 HAVE_ZSTD          := $(call pkg,zstd,libzstd)
 HAVE_SNAPPY        := $(call header,snappy,snappy-c.h)
 HAVE_SQLITE        := $(call pkg,sqlite,sqlite3)
+HAVE_ICONV         := $(call header,iconv,iconv.h)
 
-PARTS := SENTENCEPIECE ZLIB ZSTD SNAPPY SQLITE
+PARTS := SENTENCEPIECE ZLIB ZSTD SNAPPY SQLITE ICONV
 HAVE_FLAGS := $(foreach p,$(PARTS),-DISO_HAVE_$p=$(or $(HAVE_$p),0))
 
 LIBS := -lyaml -lnlopt

@@ -324,10 +324,25 @@ static size_t utf8_sequence(const unsigned char *p, size_t left)
     return n;
 }
 
+/* How many ASCII bytes come first, in steps of eight. */
+static size_t ascii_run(const char *bytes, size_t len)
+{
+    size_t at = 0;
+    for (uint64_t word; at + sizeof word <= len; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        if (word & 0x8080808080808080u)
+            break;
+    }
+    return at;
+}
+
 size_t iso_utf8_valid(const char *bytes, size_t len)
 {
     size_t at = 0;
     while (at < len) {
+        at += ascii_run(bytes + at, len - at);
+        if (at == len)
+            break;
         size_t n = utf8_sequence((const unsigned char *)bytes + at, len - at);
         if (!n)
             break;

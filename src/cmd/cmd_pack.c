@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cmd/choices.h"
 #include "cmd/options.h"
-#include "cmd/shared_args.h"
+#include "cmd/source_args.h"
 #include "data/pack.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct pack_args {
     const char *out, *tokenizer, *bos, *val, *rule;
     struct iso_source_args source;
     int64_t vocab, seq_len, seed, threads;
-    bool whole_files, skip_bad, force, json;
+    bool whole_files, force, json;
 };
 
 static const struct pack_args defaults = {
@@ -46,8 +46,6 @@ static const struct iso_opt options[] = {
     {.kind = ISO_OPT_TABLE, .offset = AT(source), .table = &iso_source_options},
     {"whole-files", .kind = ISO_OPT_FLAG, .offset = AT(whole_files),
      .help = "read a text file as one document; otherwise blank lines separate documents"},
-    {"skip-bad", .kind = ISO_OPT_FLAG, .offset = AT(skip_bad),
-     .help = "count and skip damaged places in the sources"},
     {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
      .help = "threads that tokenise; the result does not depend on them", .fallback = "all cores",
      .min = 1, .max = 1024},
@@ -57,22 +55,10 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-static enum iso_status parse_share(double *out, const char *text, struct iso_err *err)
-{
-    char number[64];
-    bool percent = iso_str_ends(text, "%");
-    snprintf(number, sizeof number, "%.*s", (int)(strlen(text) - percent), text);
-    if (!iso_parse_double(number, out) || *out < 0 || (*out /= percent ? 100 : 1) >= 1)
-        return iso_fail(
-            err, ISO_USAGE,
-            "--val: expected a share such as 1%% or 0.01, below 1, or files, found \"%s\"", text);
-    return ISO_OK;
-}
-
 static enum iso_status parse_val(struct iso_pack_opts *o, const char *text, struct iso_err *err)
 {
     o->val_by_name = iso_str_eq(text, "files");
-    return o->val_by_name ? ISO_OK : parse_share(&o->val, text, err);
+    return o->val_by_name ? ISO_OK : iso_parse_share(&o->val, "--val", text, err);
 }
 
 static enum iso_status parse_bos(int64_t *out, const char *text, struct iso_err *err)
@@ -86,7 +72,8 @@ static enum iso_status parse_bos(int64_t *out, const char *text, struct iso_err 
     return ISO_OK;
 }
 
-static void print_json(const struct pack_args *a, const struct iso_pack_result *r)
+static void print_json(const struct pack_args *a, const struct iso_pack_result *r,
+                       const struct iso_read_notes *notes)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
@@ -100,7 +87,7 @@ static void print_json(const struct pack_args *a, const struct iso_pack_result *
         iso_json_put_int(&w, "documents", r->documents);
         iso_json_put_int(&w, "duplicates", r->duplicates);
         iso_json_put_int(&w, "empty", r->empty);
-        iso_json_put_int(&w, "bad", r->bad);
+        iso_notes_put(&w, notes);
         for (int i = 0; i < ISO_N_SPLIT; i++) {
             const struct iso_pack_counts *c = &r->split[i].counts;
             iso_json_begin(&w, iso_split_name[i], '{');
@@ -159,21 +146,25 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         .seed = (uint64_t)a->seed,
         .threads = a->threads ? (int)a->threads : iso_cpu_count(),
         .rule = (enum iso_long)iso_choice_index(&iso_choice_long_rules, a->rule),
-        .reader = {a->source.format, a->source.field, a->whole_files, a->skip_bad},
         .force = a->force,
     };
-    enum iso_status st = parse_val(&o, a->val, err);
+    struct iso_read_notes notes = {0};
+    enum iso_status st = iso_source_reader(&o.reader, &a->source, &notes, err);
+    o.reader.whole_files = a->whole_files;
+    if (st == ISO_OK)
+        st = parse_val(&o, a->val, err);
     if (st == ISO_OK)
         st = parse_bos(&o.bos, a->bos, err);
     struct iso_pack_result r;
     if (st == ISO_OK)
         st = iso_pack(&r, &o, err);
-    if (st != ISO_OK)
-        return st;
-    if (!r.nothing_to_do && (o.val > 0 || o.val_by_name) && r.split[ISO_SPLIT_VAL].counts.rows == 0)
+    bool packed = st == ISO_OK && !r.nothing_to_do;
+    if (packed && (o.val > 0 || o.val_by_name) && r.split[ISO_SPLIT_VAL].counts.rows == 0)
         iso_log_warn("the validation split has no full row; raise --val (now %s)", a->val);
-    a->json ? print_json(a, &r) : print_text(a, &r);
-    return ISO_OK;
+    if (st == ISO_OK)
+        a->json ? print_json(a, &r, &notes) : print_text(a, &r);
+    iso_source_report(&notes);
+    return st;
 }
 
 const struct iso_cmd iso_cmd_pack = {
@@ -183,8 +174,8 @@ const struct iso_cmd iso_cmd_pack = {
     .details =
         "A SOURCE is a file, a folder, or - for standard input: text, JSONL, Parquet, plain or "
         "compressed with gzip or zstd, or ready tokens (Parquet lists, .bin of llm.c and nanoGPT). "
-        "Of a folder, the files are taken whose names tell a format (.txt, .jsonl, .parquet, .bin "
-        "...), or all of --format; a file that is named is always taken.\n\n"
+        "In a folder, files whose names show a format (.txt, .jsonl, .parquet, .bin ...) are read, "
+        "or all of --format; a file that you name is always read.\n\n"
         "Exact duplicates are left out. Documents are held out for validation by their hash, so "
         "the split depends neither on order nor on threads. Best fit fills rows of T+1 tokens; the "
         "rows are shuffled over the whole corpus by the seed. The same input and seed give the "

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "cmd/shared_args.h"
+#include "cmd/source_args.h"
 #include "data/reader.h"
 #include "data/tok_train.h"
 #include "data/tokenizer.h"
@@ -59,9 +59,12 @@ static enum iso_status run_train(const void *args, struct iso_operands ops, stru
     if (!iso_str_ends(a->out, ".model"))
         return iso_fail(err, ISO_USAGE, "--out %s: the name of a model ends in .model", a->out);
     struct iso_tok_train_result r;
-    struct iso_reader_opts reader = {.format = a->source.format, .field = a->source.field};
-    enum iso_status st =
-        iso_tok_train(&r, a->out, a->vocab, (const char *const *)ops.at, ops.n, &reader, err);
+    struct iso_read_notes notes = {0};
+    struct iso_reader_opts reader;
+    enum iso_status st = iso_source_reader(&reader, &a->source, &notes, err);
+    if (st == ISO_OK)
+        st = iso_tok_train(&r, a->out, a->vocab, (const char *const *)ops.at, ops.n, &reader, err);
+    iso_source_report(&notes);
     if (st != ISO_OK)
         return st;
     if (r.truncated)
@@ -78,9 +81,9 @@ const struct iso_cmd iso_cmd_tokenizer_train = {
     .name = "tokenizer train",
     .operands = "SOURCE...",
     .summary = "train a byte-fallback BPE on text",
-    .details = "A SOURCE is what isodepth pack takes: a file, a folder, or -.\n\n"
+    .details = "A SOURCE is what isodepth pack reads: a file, a folder, or -.\n\n"
                "Writes a SentencePiece model that loses nothing: no normalisation, no added "
-               "spaces, bytes for what the vocabulary lacks, so that decoding gives back the text. "
+               "spaces, bytes for what the vocabulary lacks, so that decoding returns the text. "
                "The same text gives the same model.",
     .group = "Data",
     .min_operands = 1,
@@ -247,6 +250,7 @@ const struct iso_cmd iso_cmd_tokenizer_decode = {
 /* ---- info ---- */
 
 struct info_args {
+    struct iso_source_args source;
     bool json;
 };
 
@@ -255,13 +259,13 @@ struct info {
 };
 
 static enum iso_status measure(struct info *info, struct iso_encoder *e, const char *path,
-                               struct iso_err *err)
+                               const struct iso_reader_opts *opts, struct iso_err *err)
 {
     struct iso_reader *r = NULL;
     struct iso_doc doc;
     struct iso_tokens tokens = {0};
     bool end = false;
-    enum iso_status st = iso_reader_open(&r, path, NULL, err);
+    enum iso_status st = iso_reader_open(&r, path, opts, err);
     while (st == ISO_OK && (st = iso_reader_next(r, &doc, &end, err)) == ISO_OK && !end) {
         if (doc.tokens)
             st = iso_fail(err, ISO_BAD_INPUT, "%s: these are ready tokens, not text", doc.path);
@@ -317,14 +321,21 @@ static enum iso_status run_info(const void *args, struct iso_operands ops, struc
 {
     const struct info_args *a = args;
     struct iso_tokenizer t;
-    enum iso_status st = iso_tokenizer_open(&t, ops.at[0], err);
+    struct iso_read_notes notes = {0};
+    struct iso_reader_opts reader;
+    enum iso_status st = iso_source_reader(&reader, &a->source, &notes, err);
+    if (st == ISO_OK)
+        st = iso_tokenizer_open(&t, ops.at[0], err);
     if (st != ISO_OK)
         return st;
     struct iso_encoder e;
     struct info info = {0};
     iso_encoder_init(&e, &t);
     for (size_t i = 1; i < ops.n && st == ISO_OK; i++)
-        st = measure(&info, &e, ops.at[i], err);
+        st = measure(&info, &e, ops.at[i], &reader, err);
+    if (st == ISO_OK)
+        st = iso_notes_check(&notes, reader.max_lost, err);
+    iso_source_report(&notes);
     if (st == ISO_OK)
         print_info(&t, &info, a->json);
     iso_encoder_release(&e);
@@ -333,6 +344,9 @@ static enum iso_status run_info(const void *args, struct iso_operands ops, struc
 }
 
 static const struct iso_opt info_options[] = {
+    {.kind = ISO_OPT_TABLE,
+     .offset = offsetof(struct info_args, source),
+     .table = &iso_source_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = offsetof(struct info_args, json),
      .help = "print JSON"},
     {0},

@@ -17,6 +17,7 @@ static const struct {
     {"zstd", "zstd files", ISO_HAVE_ZSTD},
     {"snappy", "snappy pages in Parquet files", ISO_HAVE_SNAPPY},
     {"sqlite", "study stores", ISO_HAVE_SQLITE},
+    {"iconv", "text in other encodings than UTF-8, Latin-1 and UTF-16", ISO_HAVE_ICONV},
 };
 
 struct version_args {

@@ -16,6 +16,7 @@ struct iso_file_reader {
     const struct iso_reader_opts *opts; /* field may be NULL */
     int64_t bytes_done;                 /* of a mapped file, for the progress bar */
     int64_t empty;                      /* null and empty documents skipped */
+    int64_t lost; /* bytes of the stream, or of the mapped file, that damage cost so far */
 };
 
 struct iso_format {
@@ -24,14 +25,15 @@ struct iso_format {
     /* More of them, or NULL: in a directory such files are as a rule papers about the data
      * (README.md, sources.json), so they are read only when the file or the format is named. */
     const char *when_named;
-    bool streamed; /* reads a stream; else it opens the path itself */
+    bool streamed; /* reads a stream of UTF-8; else it opens the path itself */
+    bool lf;       /* in that stream, lines end in LF */
     /* Whether the first n bytes (decompressed, n at most 4096) are this format's; NULL: no sign. */
     bool (*matches)(const unsigned char *head, size_t n);
     enum iso_status (*open)(struct iso_file_reader **out, const struct iso_file_reader *base,
                             struct iso_err *err);
     /* The next document or *end.  Sets text and len, or tokens, n_tokens, stream and more; and
      * index.
-     * After ISO_BAD_INPUT the next call must go on behind the damage (in the end it must give
+     * After ISO_BAD_INPUT the next call must resume behind the damage (in the end it must give
      * *end): that is how bad places are skipped. */
     enum iso_status (*next)(struct iso_file_reader *f, struct iso_doc *doc, bool *end,
                             struct iso_err *err);

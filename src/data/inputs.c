@@ -67,6 +67,15 @@ static enum iso_status add_entry(struct walk *w, char *path, int depth, struct i
     return ISO_OK;
 }
 
+/* A directory that cannot be listed: how much was in it is not known. */
+static enum iso_status note_unreadable(const struct walk *w, const char *path,
+                                       const struct iso_err *err)
+{
+    if (w->opts->notes)
+        iso_notes_loss(w->opts->notes, path, err->msg)->places++;
+    return ISO_OK;
+}
+
 static enum iso_status add_directory(struct walk *w, const char *path, int depth,
                                      struct iso_err *err)
 {
@@ -76,6 +85,8 @@ static enum iso_status add_directory(struct walk *w, const char *path, int depth
     char **names;
     size_t n;
     enum iso_status st = iso_dir_list(&names, &n, path, err);
+    if (st == ISO_IO && w->opts && w->opts->skip_bad)
+        st = note_unreadable(w, path, err);
     for (size_t i = 0; i < n && st == ISO_OK; i++) {
         if (names[i][0] == '.')
             continue;

@@ -48,6 +48,8 @@ struct worker {
 
 struct packing {
     const struct iso_pack_opts *opts;
+    struct iso_reader_opts reader; /* with notes, the caller's or ours */
+    struct iso_read_notes own;
     struct iso_pack_result *result;
     struct iso_pack_plan plan;
     char *staging; /* the folder where the packing is written */
@@ -74,11 +76,11 @@ static enum iso_status choose_bos(struct packing *p, struct iso_err *err)
         bos = p->plan.tokenizer ? p->tokenizer.bos : ISO_BOS_NONE;
         if (p->plan.tokenizer && bos < 0)
             return iso_fail(err, ISO_BAD_INPUT,
-                            "%s: this tokenizer has no BOS; give --bos ID, or --bos none",
+                            "%s: this tokenizer has no BOS; set bos to an id or to none",
                             o->tokenizer);
     }
     if (bos >= (int64_t)p->plan.spec.vocab)
-        return iso_fail(err, ISO_BAD_INPUT, "--bos %lld: outside the vocabulary of %u",
+        return iso_fail(err, ISO_BAD_INPUT, "bos %lld: outside the vocabulary of %u",
                         (long long)bos, p->plan.spec.vocab);
     p->plan.spec.bos = bos < 0 ? ISO_NO_BOS : (uint32_t)bos;
     return ISO_OK;
@@ -91,8 +93,8 @@ static enum iso_status choose_tokenizer(struct packing *p, struct iso_err *err)
     spec->T = (uint32_t)o->T;
     if (o->tokenizer && o->vocab > 0)
         return iso_fail(err, ISO_USAGE,
-                        "--vocab is for ready tokens without a tokenizer; the vocabulary of "
-                        "--tokenizer %s is its own",
+                        "vocab is for ready tokens without a tokenizer; the tokenizer %s has its "
+                        "own",
                         o->tokenizer);
     if (o->tokenizer) {
         enum iso_status st = iso_tokenizer_open(&p->tokenizer, o->tokenizer, err);
@@ -105,8 +107,8 @@ static enum iso_status choose_tokenizer(struct packing *p, struct iso_err *err)
         spec->vocab = (uint32_t)o->vocab;
     } else {
         return iso_fail(err, ISO_USAGE,
-                        "--tokenizer is missing (bytes, or a .model file); for ready tokens "
-                        "--vocab N will do");
+                        "tokenizer is missing (bytes, or a .model file); for ready tokens set "
+                        "vocab instead");
     }
     return choose_bos(p, err);
 }
@@ -138,6 +140,8 @@ static enum iso_status make_plan(struct packing *p, struct iso_err *err)
     iso_pack_plan_set(plan, "format", "%s", o->reader.format ? o->reader.format : "auto");
     iso_pack_plan_set(plan, "field", "%s", o->reader.field ? o->reader.field : "auto");
     iso_pack_plan_set(plan, "whole_files", "%s", o->reader.whole_files ? "yes" : "no");
+    iso_pack_plan_set(plan, "encoding", "%s", o->reader.encoding ? o->reader.encoding : "utf8");
+    iso_pack_plan_set(plan, "keep_cr", "%s", o->reader.keep_cr ? "yes" : "no");
     iso_pack_plan_set(plan, "skip_bad", "%s", o->reader.skip_bad ? "yes" : "no");
     iso_pack_plan_set(plan, "sources", "%016llx", (unsigned long long)sources);
     return st;
@@ -240,8 +244,8 @@ static enum iso_status check_range(const struct packing *p, const struct iso_doc
     for (size_t i = 0; i < doc->n_tokens; i++)
         if (doc->tokens[i] >= p->plan.spec.vocab)
             return iso_fail(err, ISO_BAD_INPUT,
-                            "%s: document %lld: token %u is outside the vocabulary of %u; give the "
-                            "right --tokenizer or --vocab",
+                            "%s: document %lld: token %u is outside the vocabulary of %u; set the "
+                            "right tokenizer or vocab",
                             doc->path, (long long)doc->index, doc->tokens[i], p->plan.spec.vocab);
     return ISO_OK;
 }
@@ -273,7 +277,8 @@ static enum iso_status add_document(struct packing *p, const struct iso_doc *doc
 {
     if (!doc->tokens) {
         if (!p->plan.tokenizer)
-            return iso_fail(err, ISO_USAGE, "%s: this is text: --tokenizer is missing", doc->path);
+            return iso_fail(err, ISO_USAGE, "%s: text needs a tokenizer; tokenizer is missing",
+                            doc->path);
         return add_item(p, doc, doc->text, doc->len, err);
     }
     enum iso_status st = check_range(p, doc, err);
@@ -296,7 +301,7 @@ static void show_progress(struct packing *p, const struct iso_reader *r)
 static enum iso_status read_source(struct packing *p, const char *path, struct iso_err *err)
 {
     struct iso_reader *r = NULL;
-    enum iso_status st = iso_reader_open(&r, path, &p->opts->reader, err);
+    enum iso_status st = iso_reader_open(&r, path, &p->reader, err);
     bool end = false;
     struct iso_doc doc;
     for (int64_t n = 0; st == ISO_OK && !end; n++) {
@@ -309,11 +314,7 @@ static enum iso_status read_source(struct packing *p, const char *path, struct i
     if (r) {
         struct iso_reader_stats stats = iso_reader_get_stats(r);
         p->result->empty += stats.empty;
-        p->result->bad += stats.bad;
         p->bytes_before += (double)stats.bytes_done;
-        if (stats.bad > 0)
-            iso_log_warn("%s: %lld damaged places skipped; the first: %s", path,
-                         (long long)stats.bad, stats.first_bad);
     }
     iso_reader_close(r);
     return st;
@@ -361,12 +362,12 @@ static enum iso_status finish(struct packing *p, struct iso_err *err)
     if (st == ISO_OK && p->result->split[ISO_SPLIT_TRAIN].counts.rows == 0)
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%lld documents with %lld tokens do not fill one training row of %lld; give "
-                      "more text or a smaller --seq-len",
+                      "more text or a smaller seq_len",
                       (long long)p->result->documents,
                       (long long)p->result->split[ISO_SPLIT_TRAIN].counts.tokens,
                       (long long)p->opts->T + 1);
     if (st == ISO_OK)
-        st = iso_pack_dir_complete(p->result, p->staging, &p->plan, shards, err);
+        st = iso_pack_dir_complete(p->result, p->staging, &p->plan, shards, p->reader.notes, err);
     for (int i = 0; i < ISO_N_SPLIT; i++)
         free(shards[i].at);
     return st;
@@ -382,6 +383,8 @@ static enum iso_status write_packing(struct packing *p, struct iso_err *err)
     if (st == ISO_OK)
         st = flush_batch(p, err);
     iso_progress_end(&p->progress);
+    if (st == ISO_OK)
+        st = iso_notes_check(p->reader.notes, p->reader.max_lost, err);
     return st == ISO_OK ? finish(p, err) : st;
 }
 
@@ -405,6 +408,7 @@ static void release(struct packing *p)
     iso_str_release(&p->bytes);
     iso_seen_release(&p->seen);
     iso_tokenizer_close(&p->tokenizer);
+    iso_notes_release(&p->own);
 }
 
 enum iso_status iso_pack(struct iso_pack_result *result, const struct iso_pack_opts *opts,
@@ -412,7 +416,12 @@ enum iso_status iso_pack(struct iso_pack_result *result, const struct iso_pack_o
 {
     double started = iso_time_now();
     *result = (struct iso_pack_result){.nothing_to_do = false};
-    struct packing p = {.opts = opts, .result = result, .staging = iso_pack_dir_staging(opts->out)};
+    struct packing p = {.opts = opts,
+                        .reader = opts->reader,
+                        .result = result,
+                        .staging = iso_pack_dir_staging(opts->out)};
+    if (!p.reader.notes)
+        p.reader.notes = &p.own;
     int lock = -1;
     enum iso_status st = make_plan(&p, err);
     if (st == ISO_OK)

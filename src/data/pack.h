@@ -1,4 +1,5 @@
-/* Packing: from documents to a directory of shuffled rows (docs/formats.md). */
+/* Packing: from documents to a directory of shuffled rows (docs/formats.md).  What the readers lost
+ * or changed is in the notes of the reader's options, also after an error. */
 #ifndef ISO_DATA_PACK_H
 #define ISO_DATA_PACK_H
 
@@ -38,7 +39,7 @@ struct iso_pack_split {
 struct iso_pack_result {
     bool nothing_to_do; /* the directory has exactly this already */
     bool started_over;  /* remains of an interrupted run were removed */
-    int64_t documents, duplicates, empty, bad;
+    int64_t documents, duplicates, empty;
     int64_t source_bytes; /* as the files lie on disk */
     struct iso_pack_split split[ISO_N_SPLIT];
     double seconds;

@@ -2,10 +2,10 @@
  *
  * How a new packing takes the place of the old one:
  *   1. It is written in .packing, meta.json last.         A kill: the old one stays; start over.
- *   2. The old one is removed, meta.json first.           A kill: go on with 2, because .packing is
- *                                                         complete and there is no other.
+ *   2. The old one is removed, meta.json first.           A kill: resume with 2, because .packing
+ * is complete and there is no other.
  *   3. .packing becomes .packed.
- *   4. The files of .packed move up, meta.json last.      A kill: go on with 4, because there is a
+ *   4. The files of .packed move up, meta.json last.      A kill: resume with 4, because there is a
  *                                                         .packed. */
 #include "data/pack_dir.h"
 
@@ -28,28 +28,36 @@ static char *join(const char *dir, const char *name)
 }
 
 /* Read, not mapped: a mapped file of 10 GB would count as 10 GB of our memory. */
-static enum iso_status hash_file(struct iso_pack_source *s, struct iso_xxh64 *sum, const char *path,
-                                 const char *name, struct iso_err *err)
+static enum iso_status hash_contents(struct iso_xxh64 *contents, const char *path,
+                                     struct iso_err *err)
 {
     FILE *f = fopen(path, "rb");
     if (!f)
         return iso_file_fail(err, path, "open");
-    struct iso_xxh64 contents;
-    iso_xxh64_begin(&contents, 0);
     const size_t room = 1 << 20;
     char *chunk = iso_alloc(room, 1);
     for (size_t n; (n = fread(chunk, 1, room, f)) > 0;)
-        iso_xxh64_add(&contents, chunk, n);
-    enum iso_status st = ISO_OK;
-    if (ferror(f))
-        st = iso_file_fail(err, path, "read");
+        iso_xxh64_add(contents, chunk, n);
+    enum iso_status st = ferror(f) ? iso_file_fail(err, path, "read") : ISO_OK;
+    free(chunk);
+    fclose(f);
+    return st;
+}
+
+/* With skip_bad, a file that cannot be read counts with what could be read of it. */
+static enum iso_status hash_file(struct iso_pack_source *s, struct iso_xxh64 *sum, const char *path,
+                                 const char *name, bool skip_bad, struct iso_err *err)
+{
+    struct iso_xxh64 contents;
+    iso_xxh64_begin(&contents, 0);
+    enum iso_status st = hash_contents(&contents, path, err);
+    if (skip_bad)
+        st = ISO_OK;
     const uint64_t facts[] = {contents.total, iso_xxh64_end(&contents)};
     iso_xxh64_add(sum, name, strlen(name) + 1);
     iso_xxh64_add(sum, facts, sizeof facts);
     s->files++;
     s->bytes += (int64_t)contents.total;
-    free(chunk);
-    fclose(f);
     return st;
 }
 
@@ -77,7 +85,7 @@ static enum iso_status look_at_file(struct iso_pack_source *s, struct iso_xxh64 
                                     const struct iso_pack_opts *opts, struct iso_err *err)
 {
     enum iso_status st = opts->val_by_name ? check_split(path, err) : ISO_OK;
-    return st == ISO_OK ? hash_file(s, sum, path, name, err) : st;
+    return st == ISO_OK ? hash_file(s, sum, path, name, opts->reader.skip_bad, err) : st;
 }
 
 enum iso_status iso_pack_source_look(struct iso_pack_source *s, const struct iso_pack_opts *opts,
@@ -93,7 +101,9 @@ enum iso_status iso_pack_source_look(struct iso_pack_source *s, const struct iso
     struct iso_xxh64 sum;
     iso_xxh64_begin(&sum, 0);
     struct iso_inputs in;
-    enum iso_status st = iso_inputs_find(&in, path, &opts->reader, err);
+    struct iso_reader_opts reader = opts->reader;
+    reader.notes = NULL; /* what is lost is noted when it is read */
+    enum iso_status st = iso_inputs_find(&in, path, &reader, err);
     for (size_t k = 0; k < in.n && st == ISO_OK; k++) {
         /* A file given by name may be renamed, as long as it is read in the same way. */
         const char *name = in.directory ? strrchr(in.files[k], '/') + 1
@@ -147,19 +157,19 @@ static enum iso_status judge_finished(struct iso_pack_result *result, const char
     struct iso_dataset ds;
     enum iso_status st = iso_dataset_open(&ds, dir, err);
     if (st != ISO_OK)
-        return iso_fail_in(err, st, "%s holds a packing that does not open (--force replaces it)",
+        return iso_fail_in(err, st, "%s holds a packing that does not open (force replaces it)",
                            dir);
     const char *there;
     const struct iso_pack_setting *other = first_difference(ds.meta, plan, &there);
     if (other)
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s holds another packing: %s is %s there, %s was asked for; choose another "
-                      "--out, or --force to replace it",
+                      "directory, or replace it by force",
                       dir, other->name, there, other->value);
     else if (any_piped(plan))
         st = iso_fail(err, ISO_BAD_INPUT,
-                      "%s holds a packing already, and whether standard input is the same cannot "
-                      "be told; --force packs again",
+                      "%s holds a packing already, and whether standard input is the same is not "
+                      "known; replace it by force",
                       dir);
     else
         result->nothing_to_do = true;
@@ -255,8 +265,8 @@ void iso_pack_dir_abandon(const char *dir)
     free(staging);
 }
 
-/* Finishes the installation that a killed run began, or removes what it wrote; *found tells that
- * there was something to remove. */
+/* Finishes the installation that a killed run began, or removes what it wrote; *found: there was
+ * something to remove. */
 static enum iso_status settle(bool *found, const char *dir, struct iso_err *err)
 {
     char *staging = iso_pack_dir_staging(dir), *ready = join(dir, ".packed");
@@ -375,7 +385,8 @@ static void put_split(struct iso_json_out *w, const char *name, const struct iso
 
 static void put_meta(struct iso_json_out *w, const struct iso_pack_result *result,
                      const struct iso_pack_plan *plan,
-                     const struct iso_pack_shards shards[ISO_N_SPLIT])
+                     const struct iso_pack_shards shards[ISO_N_SPLIT],
+                     const struct iso_read_notes *notes)
 {
     iso_json_begin(w, NULL, '{');
     iso_json_put_string(w, "format", "isodepth-pack");
@@ -390,8 +401,9 @@ static void put_meta(struct iso_json_out *w, const struct iso_pack_result *resul
     iso_json_put_int(w, "read", result->documents);
     iso_json_put_int(w, "duplicates", result->duplicates);
     iso_json_put_int(w, "empty", result->empty);
-    iso_json_put_int(w, "bad", result->bad);
+    iso_json_put_int(w, "bad", iso_notes_total(notes).places);
     iso_json_end(w, '}');
+    iso_notes_put(w, notes);
     iso_json_begin(w, "splits", '{');
     for (int i = 0; i < ISO_N_SPLIT; i++)
         put_split(w, iso_split_name[i], &result->split[i], &shards[i]);
@@ -436,7 +448,7 @@ static void sum_shards(char out[17], const struct iso_pack_plan *plan,
 enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *folder,
                                       const struct iso_pack_plan *plan,
                                       const struct iso_pack_shards shards[ISO_N_SPLIT],
-                                      struct iso_err *err)
+                                      const struct iso_read_notes *notes, struct iso_err *err)
 {
     enum iso_status st = copy_model(folder, plan->tokenizer, err);
     if (st != ISO_OK)
@@ -444,7 +456,7 @@ enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char
     sum_shards(result->checksum, plan, shards);
     struct iso_str text = {0};
     struct iso_json_out w = {&text, 2, 0, false};
-    put_meta(&w, result, plan, shards);
+    put_meta(&w, result, plan, shards, notes);
     iso_str_putc(&text, '\n');
     char *path = join(folder, "meta.json");
     st = iso_file_write(path, text.text, text.len, err);

@@ -41,7 +41,7 @@ void iso_pack_plan_set(struct iso_pack_plan *plan, const char *name, const char 
     __attribute__((format(printf, 3, 4)));
 
 /* Makes and locks the directory and looks at what is in it: finishes or removes what a killed run
- * left, tells when there is nothing to do, refuses to replace other data without `force`.  Else
+ * left, notices when there is nothing to do, refuses to replace other data without `force`.  Else
  * the folder for the new packing is there, empty. */
 enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, const char *dir,
                                      const struct iso_pack_plan *plan, bool force,
@@ -58,7 +58,7 @@ struct iso_pack_shards {
 enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char *folder,
                                       const struct iso_pack_plan *plan,
                                       const struct iso_pack_shards shards[ISO_N_SPLIT],
-                                      struct iso_err *err);
+                                      const struct iso_read_notes *notes, struct iso_err *err);
 /* The complete packing takes the place of what the directory holds. */
 enum iso_status iso_pack_dir_install(const char *dir, struct iso_err *err);
 /* Removes a packing that came to nothing; what the directory holds stays. */

@@ -1,6 +1,6 @@
-/* JSONL: one JSON object per line, the document in the member --field ("text").  Blank lines mean
- * nothing; a null or empty document is passed over and counted.  A line is parsed whole, so a
- * damaged line is never half taken. */
+/* JSONL: one JSON object per line, the document in the member opts.field ("text").  Blank lines
+ * mean nothing; a null or empty document is skipped and counted.  A line is parsed whole, so a
+ * damaged line is never used in part. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "data/format.h"
@@ -11,6 +11,7 @@ struct jsonl {
     struct iso_file_reader base;
     struct iso_lines lines;
     struct iso_arena arena; /* of the present line */
+    int64_t dropped;        /* bytes of lines that are not as they should be */
 };
 
 static bool matches(const unsigned char *head, size_t n)
@@ -48,8 +49,8 @@ static enum iso_status fail_member(const struct iso_json *row, const char *where
     for (const struct iso_json *m = row->child; m && shown < 12; m = m->next, shown++)
         iso_str_printf(&names, "%s%.40s", shown ? ", " : "", m->key);
     enum iso_status st = iso_fail(err, ISO_BAD_INPUT,
-                                  "%s: no text in a member \"%s\" (members: %s); choose one with "
-                                  "--field",
+                                  "%s: no text in a member \"%s\" (members: %s); set field to "
+                                  "one of them",
                                   where, field, shown ? names.text : "none");
     iso_str_release(&names);
     return st;
@@ -77,10 +78,9 @@ static enum iso_status parse_line(struct jsonl *j, struct iso_doc *doc, const ch
     return ISO_OK;
 }
 
-static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc, bool *end,
-                                  struct iso_err *err)
+static enum iso_status next_line(struct jsonl *j, struct iso_doc *doc, bool *end,
+                                 struct iso_err *err)
 {
-    struct jsonl *j = (struct jsonl *)f;
     for (;;) {
         const char *line;
         size_t len;
@@ -91,15 +91,26 @@ static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc
             continue;
         iso_arena_release(&j->arena);
         st = parse_line(j, doc, line, len, err);
+        if (st != ISO_OK)
+            j->dropped += (int64_t)len + 1;
         if (st != ISO_OK || doc->len)
             return st;
         j->base.empty++;
     }
 }
 
+static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc, bool *end,
+                                  struct iso_err *err)
+{
+    struct jsonl *j = (struct jsonl *)f;
+    enum iso_status st = next_line(j, doc, end, err);
+    f->lost = j->dropped + j->lines.dropped;
+    return st;
+}
+
 const struct iso_format iso_format_jsonl = {
     .name = "jsonl",
-    .help = "JSON lines, the document in the member --field",
+    .help = "JSON lines, the document in a member (text, or field)",
     .extensions = "jsonl ndjson",
     .when_named = "json",
     .streamed = true,

@@ -16,13 +16,14 @@ struct parquet {
     struct iso_file_reader base;
     struct iso_map map;
     struct iso_pq_walk walk;
+    int64_t page_bytes;   /* of the page as it is in the file */
     bool damaged;         /* a page of the chunk was skipped */
     size_t level, value;  /* next of the page */
     int64_t row;          /* next of the file */
     uint32_t *row_tokens; /* of a list that may go on in the next page */
     size_t n_tokens, token_room;
     bool row_open; /* a list has begun */
-    bool resync;   /* its beginning is lost: pass over the rest */
+    bool resync;   /* its beginning is lost: skip the rest */
 };
 
 static bool matches(const unsigned char *head, size_t n)
@@ -66,18 +67,23 @@ static enum iso_status open_chunk(struct parquet *p, struct iso_err *err)
     p->row = chunk(p)->first_row;
     p->row_open = p->resync = false;
     p->damaged = st != ISO_OK;
+    if (p->damaged)
+        p->base.lost += (int64_t)(chunk(p)->end - chunk(p)->start);
     return st;
 }
 
 static enum iso_status load_page(struct parquet *p, struct iso_err *err)
 {
+    const unsigned char *start = p->walk.at;
     p->level = p->value = 0;
     enum iso_status st = iso_pq_walk_page(&p->walk, err);
+    p->page_bytes = p->walk.at - start;
     p->base.bytes_done = p->walk.at - p->walk.file;
     if (st == ISO_OK)
         return ISO_OK;
     p->damaged = p->resync = true;
     p->row_open = false;
+    p->base.lost += p->page_bytes;
     p->row += p->walk.n_values; /* exact for text; for lists the next row group sets it right */
     return st;
 }
@@ -126,6 +132,7 @@ static enum iso_status fail_row(struct parquet *p, const char *what, struct iso_
 {
     p->row_open = false;
     p->resync = p->damaged = true;
+    p->base.lost += p->page_bytes; /* what the row took of it is not known */
     return iso_fail(err, ISO_BAD_INPUT, "%s: row group %zu, page %zu, row %lld: %s", p->base.path,
                     p->walk.chunk - 1, p->walk.page_number - 1, (long long)p->row, what);
 }
@@ -205,6 +212,7 @@ static enum iso_status finish_chunk(struct parquet *p, bool *whole, struct iso_e
         return ISO_OK;
     *whole = p->row_open = false;
     p->damaged = true;
+    p->base.lost += p->page_bytes;
     return iso_fail(err, ISO_BAD_INPUT, "%s: row group %zu has %lld rows, the metadata says %lld",
                     p->base.path, p->walk.chunk - 1, (long long)rows, (long long)c->n_rows);
 }
@@ -247,7 +255,7 @@ static enum iso_status next_parquet(struct iso_file_reader *f, struct iso_doc *d
 
 const struct iso_format iso_format_parquet = {
     .name = "parquet",
-    .help = "Parquet: a text column, or a column of token lists (--field)",
+    .help = "Parquet: a column of text, or of token lists (text, tokens, or field)",
     .extensions = "parquet parq",
     .matches = matches,
     .open = open_parquet,

@@ -1,8 +1,8 @@
 /* Plain text: documents separated by blank lines, or one document per file.
  *
- * A blank line holds nothing but spaces, tabs and a carriage return.  A document is the lines
- * between two blank ones as they are, joined by newlines, without the last line end; with
- * whole_files it is all bytes of the file. */
+ * A blank line holds nothing but spaces and tabs (and a carriage return, where those are kept).  A
+ * document is the lines between two blank ones, joined by newlines, without the last line end; with
+ * whole_files it is all of the file. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "data/format.h"
@@ -15,20 +15,19 @@ struct text {
     struct iso_lines lines;
     struct iso_str doc;
     int64_t n_docs;
-    bool skipping; /* the rest of a document that was too long */
-    bool done;     /* whole_files: the document is handed out */
+    int64_t dropped; /* bytes of documents that were not handed out */
+    bool skipping;   /* the rest of a document that was too long */
+    bool done;       /* whole_files: the document is handed out */
 };
 
 static enum iso_status check_head(const struct iso_file_reader *base, const unsigned char *head,
                                   size_t n, struct iso_err *err)
 {
-    if (n >= 2 && ((head[0] == 0xFF && head[1] == 0xFE) || (head[0] == 0xFE && head[1] == 0xFF)))
-        return iso_fail(err, ISO_BAD_INPUT,
-                        "%s: this is UTF-16; convert it with iconv -f UTF-16 -t UTF-8", base->path);
     const unsigned char *nul = memchr(head, 0, n);
     if (nul)
-        return iso_fail(err, ISO_BAD_INPUT, "%s: byte %zu is NUL: not a text file", base->path,
-                        (size_t)(nul - head));
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: byte %zu is NUL: not a text file (or UTF-16: set the encoding)",
+                        base->path, (size_t)(nul - head));
     return ISO_OK;
 }
 
@@ -85,8 +84,10 @@ static enum iso_status next_whole(struct text *t, struct iso_doc *doc, bool *end
                           t->base.path, ISO_DOC_MAX >> 20);
     }
     free(buf);
-    if (st != ISO_OK)
+    if (st != ISO_OK) {
+        t->dropped += (int64_t)t->doc.len;
         return st;
+    }
     if (t->doc.len == 0) {
         t->base.empty++;
         *end = true;
@@ -94,6 +95,14 @@ static enum iso_status next_whole(struct text *t, struct iso_doc *doc, bool *end
     }
     hand_out(t, doc);
     return ISO_OK;
+}
+
+/* Drops the document so far and `more` bytes; the rest of it will be skipped. */
+static void skip_document(struct text *t, size_t more)
+{
+    t->skipping = true;
+    t->dropped += (int64_t)(t->doc.len + more);
+    iso_str_clear(&t->doc);
 }
 
 static enum iso_status next_between_blanks(struct text *t, struct iso_doc *doc, bool *end,
@@ -104,8 +113,8 @@ static enum iso_status next_between_blanks(struct text *t, struct iso_doc *doc, 
         const char *line;
         size_t len;
         enum iso_status st = iso_lines_next(&t->lines, &line, &len, end, err);
-        if (st != ISO_OK) {
-            t->skipping = true; /* the line's document is incomplete */
+        if (st != ISO_OK) { /* the line's document is incomplete */
+            skip_document(t, 0);
             return st;
         }
         if (*end || iso_line_is_blank(line, len)) {
@@ -119,10 +128,12 @@ static enum iso_status next_between_blanks(struct text *t, struct iso_doc *doc, 
             hand_out(t, doc);
             return ISO_OK;
         }
-        if (t->skipping)
+        if (t->skipping) {
+            skip_document(t, len + 1);
             continue;
+        }
         if (t->doc.len + len > ISO_DOC_MAX) {
-            t->skipping = true;
+            skip_document(t, len + 1);
             return iso_fail(err, ISO_BAD_INPUT,
                             "%s:%lld: the document is longer than %zu MB; are blank lines missing?",
                             t->base.path, (long long)t->lines.number, ISO_DOC_MAX >> 20);
@@ -137,8 +148,10 @@ static enum iso_status next_text(struct iso_file_reader *f, struct iso_doc *doc,
                                  struct iso_err *err)
 {
     struct text *t = (struct text *)f;
-    return f->opts->whole_files ? next_whole(t, doc, end, err)
-                                : next_between_blanks(t, doc, end, err);
+    enum iso_status st =
+        f->opts->whole_files ? next_whole(t, doc, end, err) : next_between_blanks(t, doc, end, err);
+    f->lost = t->dropped + t->lines.dropped;
+    return st;
 }
 
 const struct iso_format iso_format_text = {
@@ -147,6 +160,7 @@ const struct iso_format iso_format_text = {
     .extensions = "txt text",
     .when_named = "md",
     .streamed = true,
+    .lf = true,
     .open = open_text,
     .next = next_text,
     .close = close_text,

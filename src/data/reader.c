@@ -4,12 +4,13 @@
  *  1. A name's extension outranks the first bytes, so a damaged head is an error of its format and
  *     never makes another format of the file.
  *  2. With skip_bad, compressed files are read once to the end before a document is handed out:
- *     their checksum comes last, and what stands before it may not be taken as good. */
+ *     their checksum comes last, and nothing before it counts as good until then. */
 #include "data/reader.h"
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "data/encoding.h"
 #include "data/format.h"
 #include "data/inputs.h"
 
@@ -31,9 +32,10 @@ struct iso_reader {
     const struct iso_format *format; /* of the open file */
     struct iso_file_reader *file;    /* NULL between files */
     struct iso_stream *stream;
-    size_t n_read; /* files of the wanted format */
-    int64_t bytes_before, docs, empty_before, bad;
-    char first_bad[sizeof((struct iso_err *)0)->msg];
+    size_t n_read; /* files of the wanted format, or lost */
+    int64_t bytes_before, docs, empty_before;
+    struct iso_read_notes own, *notes; /* ours, or the caller's */
+    bool lossy;                        /* the last of the losses is that of the open file */
 };
 
 const char *iso_reader_format_name(size_t i)
@@ -75,7 +77,12 @@ static enum iso_status find_format(const struct iso_format **out, const char *na
 enum iso_status iso_reader_check(const struct iso_reader_opts *opts, struct iso_err *err)
 {
     const struct iso_format *format;
-    return opts->format ? find_format(&format, opts->format, err) : ISO_OK;
+    struct iso_encoding *decoder = NULL;
+    enum iso_status st = opts->format ? find_format(&format, opts->format, err) : ISO_OK;
+    if (st == ISO_OK && opts->encoding)
+        st = iso_encoding_new(&decoder, opts->encoding, err);
+    iso_encoding_free(decoder);
+    return st;
 }
 
 static bool named_for(const struct iso_format *f, const char *path, bool in_directory)
@@ -135,11 +142,12 @@ enum iso_status iso_reader_open(struct iso_reader **out, const char *path,
     if (opts)
         r->opts = *opts;
     r->path = strdup(path);
+    r->notes = r->opts.notes ? r->opts.notes : &r->own;
     enum iso_status st = ISO_OK;
     if (r->opts.format)
         st = find_format(&r->wanted, r->opts.format, err);
     if (st == ISO_OK)
-        st = iso_inputs_find(&r->in, path, opts, err);
+        st = iso_inputs_find(&r->in, path, &r->opts, err);
     if (st != ISO_OK) {
         iso_reader_close(r);
         return st;
@@ -160,12 +168,70 @@ static void close_file(struct iso_reader *r)
     r->stream = NULL;
 }
 
+/* ---- losses ---- */
+
+static bool may_skip(const struct iso_reader *r, enum iso_status st)
+{
+    return r->opts.skip_bad && (st == ISO_BAD_INPUT || st == ISO_IO);
+}
+
+/* Something of the present file is lost; how much is known when it ends. */
+static void note_loss(struct iso_reader *r, const struct iso_err *err)
+{
+    if (!r->lossy) {
+        r->n_read++;
+        iso_notes_loss(r->notes, r->in.files[r->at], err->msg);
+    }
+    r->lossy = true;
+    r->notes->losses[r->notes->n_losses - 1].places++;
+}
+
+/* Bytes of a file of `size` that are lost: all of one that did not open, else what the format
+ * counted, as a share of what the stream held, and what was not read at all. */
+static int64_t lost_of(const struct iso_reader *r, int64_t size)
+{
+    if (!r->file)
+        return size;
+    double lost = (double)r->file->lost;
+    if (r->stream) {
+        double in = (double)iso_stream_bytes_in(r->stream),
+               out = (double)iso_stream_bytes_out(r->stream);
+        lost = (double)size - in + (out > 0 ? lost * in / out : 0);
+    }
+    return lost <= 0 ? 0 : lost < (double)size ? (int64_t)lost : size;
+}
+
+static void note_text(struct iso_reader *r, const char *path)
+{
+    int64_t invalid = iso_stream_invalid(r->stream);
+    if (invalid > 0 && !r->notes->first_invalid)
+        r->notes->first_invalid = strdup(path);
+    r->notes->invalid_bytes += invalid;
+    r->notes->line_ends += iso_stream_line_ends(r->stream);
+    r->notes->converted += iso_stream_converted(r->stream);
+}
+
 static void leave_file(struct iso_reader *r)
 {
+    const char *path = r->in.files[r->at];
+    int64_t size = iso_file_size(path);
+    if (size <= 0)
+        size = r->stream ? iso_stream_bytes_in(r->stream) : 0;
+    if (r->lossy)
+        r->notes->losses[r->notes->n_losses - 1].bytes += lost_of(r, size);
+    if (r->file || r->lossy) {
+        r->notes->files++;
+        r->notes->bytes += size;
+    }
+    if (r->file && r->stream)
+        note_text(r, path);
+    r->lossy = false;
     close_file(r);
-    int64_t size = iso_file_size(r->in.files[r->at++]);
-    r->bytes_before += size > 0 ? size : 0;
+    r->bytes_before += size;
+    r->at++;
 }
+
+/* ---- one file after the other ---- */
 
 void iso_reader_close(struct iso_reader *r)
 {
@@ -173,11 +239,12 @@ void iso_reader_close(struct iso_reader *r)
         return;
     close_file(r);
     iso_inputs_release(&r->in);
+    iso_notes_release(&r->own);
     free(r->path);
     free(r);
 }
 
-/* Chooses the format of `path`; *wanted tells whether it is the one asked for. */
+/* Chooses the format of `path`; *wanted: it is the one asked for. */
 static enum iso_status choose(struct iso_reader *r, const char *path, bool *wanted,
                               struct iso_err *err)
 {
@@ -222,7 +289,10 @@ static enum iso_status open_file(struct iso_reader *r, const char *path, struct 
         r->stream = NULL;
     }
     if (r->stream)
-        iso_stream_skip_mark(r->stream);
+        st =
+            iso_stream_as_text(r->stream, r->opts.encoding, r->format->lf && !r->opts.keep_cr, err);
+    if (st != ISO_OK)
+        return st;
     struct iso_file_reader base = {.path = name, .stream = r->stream, .opts = &r->opts};
     return r->format->open(&r->file, &base, err);
 }
@@ -240,6 +310,8 @@ static enum iso_status try_next(struct iso_reader *r, struct iso_doc *doc, bool 
                 return ISO_OK;
             }
             st = open_file(r, r->in.files[r->at], err);
+            if (may_skip(r, st))
+                note_loss(r, err);
             if (!r->file)
                 leave_file(r); /* damaged, or not of the wanted format */
             if (st != ISO_OK)
@@ -249,10 +321,26 @@ static enum iso_status try_next(struct iso_reader *r, struct iso_doc *doc, bool 
         *doc = (struct iso_doc){.path = r->file->path};
         bool file_end = false;
         st = r->format->next(r->file, doc, &file_end, err);
+        if (may_skip(r, st))
+            note_loss(r, err);
         if (st != ISO_OK || !file_end)
             return st;
         leave_file(r);
     }
+}
+
+static void note_invalid(struct iso_reader *r, const struct iso_doc *doc)
+{
+    size_t invalid = doc->text ? iso_utf8_invalid(doc->text, doc->len) : 0;
+    if (invalid == 0)
+        return;
+    if (!r->notes->first_invalid) {
+        struct iso_str place = {0};
+        iso_str_printf(&place, "%s, document %lld", doc->path, (long long)doc->index + 1);
+        r->notes->first_invalid = place.text;
+    }
+    r->notes->invalid_bytes += (int64_t)invalid;
+    r->notes->invalid_docs++;
 }
 
 enum iso_status iso_reader_next(struct iso_reader *r, struct iso_doc *doc, bool *end,
@@ -262,14 +350,16 @@ enum iso_status iso_reader_next(struct iso_reader *r, struct iso_doc *doc, bool 
     if (!err)
         err = &own;
     enum iso_status st;
-    while ((st = try_next(r, doc, end, err)) == ISO_BAD_INPUT && r->opts.skip_bad)
-        if (r->bad++ == 0)
-            memcpy(r->first_bad, err->msg, sizeof r->first_bad);
-    if (st == ISO_OK && *end && r->in.directory && r->wanted && r->n_read == 0 && r->bad == 0)
+    do
+        st = try_next(r, doc, end, err);
+    while (may_skip(r, st));
+    if (st == ISO_OK && *end && r->in.directory && r->wanted && r->n_read == 0)
         return iso_fail(err, ISO_BAD_INPUT, "%s: there is no %s file in this directory", r->path,
                         r->wanted->name);
-    if (st == ISO_OK && !*end)
+    if (st == ISO_OK && !*end) {
         r->docs++;
+        note_invalid(r, doc);
+    }
     return st;
 }
 
@@ -278,9 +368,7 @@ struct iso_reader_stats iso_reader_get_stats(const struct iso_reader *r)
     struct iso_reader_stats s = {.bytes_done = r->bytes_before,
                                  .bytes_total = r->in.bytes_total,
                                  .docs = r->docs,
-                                 .empty = r->empty_before,
-                                 .bad = r->bad,
-                                 .first_bad = r->first_bad};
+                                 .empty = r->empty_before};
     if (r->stream)
         s.bytes_done += iso_stream_bytes_in(r->stream);
     if (r->file) {

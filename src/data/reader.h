@@ -15,12 +15,14 @@
 #define ISO_DATA_READER_H
 
 #include "base/err.h"
+#include "data/notes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A document: either text (never empty, not checked for UTF-8, not NUL-terminated) or ready tokens.
+/* A document: either text (never empty, perhaps with invalid UTF-8, not NUL-terminated) or ready
+ * tokens.
  * The memory is the reader's and valid until the next call. */
 struct iso_doc {
     const char *text; /* NULL when there are tokens */
@@ -38,20 +40,24 @@ struct iso_reader_opts {
     const char *format; /* a name of the table; NULL: by the file's name and first bytes */
     const char *field;  /* JSONL member or Parquet column; NULL: "text" (Parquet: or "tokens") */
     bool whole_files;   /* text: a file is a document; else blank lines separate documents */
-    bool skip_bad;      /* count damaged lines, pages and files and resume behind them */
+    const char
+        *encoding; /* of text and JSONL without a byte order mark (encoding.h); NULL: UTF-8 */
+    bool keep_cr;  /* text: line ends stay as they are; else CR LF and CR become LF */
+    /* Skip damaged lines, pages and files, and files that cannot be read; `notes` lists them. */
+    bool skip_bad;
+    double max_lost; /* the share of all bytes that may be lost so: for iso_notes_check */
+    struct iso_read_notes *notes; /* added to; or NULL */
 };
 
 struct iso_reader_stats {
     int64_t bytes_done, bytes_total; /* of the files as they lie on disk; total 0: a pipe */
     int64_t docs;                    /* handed out so far */
     int64_t empty;                   /* null or empty documents that were skipped */
-    int64_t bad;                     /* damaged places skipped: lines, pages, row groups, files */
-    const char *first_bad;           /* message of the first of them or ""; the reader's */
 };
 
 struct iso_reader;
 
-/* Fails when opts.format is no name of the table: to be asked before long work. */
+/* Fails when opts.format or opts.encoding is unknown: call it before long work. */
 enum iso_status iso_reader_check(const struct iso_reader_opts *opts, struct iso_err *err);
 /* Finds the files.  `opts` may be NULL; its strings must outlive the reader. */
 enum iso_status iso_reader_open(struct iso_reader **out, const char *path,

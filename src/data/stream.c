@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "data/codec.h"
+#include "data/encoding.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { IN_ROOM = 1 << 17, HEAD_ROOM = 4096, LINE_ROOM = 1 << 18 };
+enum { IN_ROOM = 1 << 17, HEAD_ROOM = 4096, RAW_ROOM = 1 << 14, LINE_ROOM = 1 << 18 };
+_Static_assert(RAW_ROOM >= HEAD_ROOM, "what was peeked fits");
 
 static const struct iso_codec *const codecs[] = {&iso_codec_gzip, &iso_codec_zstd, NULL};
 
@@ -30,6 +32,16 @@ struct iso_stream {
     unsigned char head[HEAD_ROOM]; /* peeked, not yet read */
     size_t head_start, head_end;
     bool peeked;
+    int64_t bytes_out;
+    /* As text: bytes that were peeked before come first, then those of the file. */
+    unsigned char raw[RAW_ROOM];
+    size_t raw_end;
+    struct iso_encoding *decoder; /* NULL: the bytes are UTF-8 */
+    struct iso_str text;          /* decoded, not yet read */
+    size_t text_start;
+    bool raw_ended;
+    bool lf, after_cr; /* line ends become LF; the byte before was a CR */
+    int64_t line_ends;
 };
 
 bool iso_stream_has_extension(const char *name, size_t len, const char *words)
@@ -125,6 +137,8 @@ void iso_stream_close(struct iso_stream *s)
         s->codec->end(s->state);
     if (s->fd >= 0)
         close(s->fd);
+    iso_encoding_free(s->decoder);
+    iso_str_release(&s->text);
     free(s->in);
     free(s->path);
     free(s);
@@ -190,17 +204,95 @@ static enum iso_status read_source(struct iso_stream *s, void *buf, size_t room,
     return s->codec ? read_codec(s, buf, room, got, err) : read_plain(s, buf, room, got, err);
 }
 
+/* Fills `raw` and decodes it; what begins a character stays in it. */
+static enum iso_status decode_more(struct iso_stream *s, struct iso_err *err)
+{
+    size_t got;
+    enum iso_status st = read_source(s, s->raw + s->raw_end, RAW_ROOM - s->raw_end, &got, err);
+    if (st != ISO_OK)
+        return st;
+    s->raw_end += got;
+    s->raw_ended = got == 0;
+    iso_str_clear(&s->text);
+    s->text_start = 0;
+    size_t used = iso_encoding_run(s->decoder, &s->text, s->raw, s->raw_end, s->raw_ended);
+    s->raw_end -= used;
+    memmove(s->raw, s->raw + used, s->raw_end);
+    return ISO_OK;
+}
+
+static size_t hand_out(void *buf, size_t room, const void *from, size_t n)
+{
+    n = n < room ? n : room;
+    memcpy(buf, from, n);
+    return n;
+}
+
+static enum iso_status read_decoded(struct iso_stream *s, void *buf, size_t room, size_t *got,
+                                    struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    while (s->text_start == s->text.len && !s->raw_ended && st == ISO_OK)
+        st = decode_more(s, err);
+    *got = 0;
+    if (st == ISO_OK && s->text.len)
+        *got = hand_out(buf, room, s->text.text + s->text_start, s->text.len - s->text_start);
+    s->text_start += *got;
+    return st;
+}
+
+static enum iso_status read_utf8(struct iso_stream *s, void *buf, size_t room, size_t *got,
+                                 struct iso_err *err)
+{
+    if (s->decoder)
+        return read_decoded(s, buf, room, got, err);
+    if (!s->raw_end)
+        return read_source(s, buf, room, got, err);
+    *got = hand_out(buf, room, s->raw, s->raw_end);
+    s->raw_end -= *got;
+    memmove(s->raw, s->raw + *got, s->raw_end);
+    return ISO_OK;
+}
+
+/* CR LF and CR become LF, in place; the number of bytes that are left. */
+static size_t end_lines(struct iso_stream *s, char *text, size_t n)
+{
+    if (!s->after_cr && !memchr(text, '\r', n))
+        return n;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = text[i];
+        bool second = s->after_cr && c == '\n'; /* of a CR LF whose CR became LF already */
+        s->after_cr = c == '\r';
+        s->line_ends += s->after_cr;
+        if (!second)
+            text[kept++] = s->after_cr ? '\n' : c;
+    }
+    return kept;
+}
+
+static enum iso_status read_text(struct iso_stream *s, void *buf, size_t room, size_t *got,
+                                 struct iso_err *err)
+{
+    for (;;) {
+        enum iso_status st = read_utf8(s, buf, room, got, err);
+        if (st != ISO_OK || *got == 0 || !s->lf || (*got = end_lines(s, buf, *got)) > 0)
+            return st;
+    }
+}
+
 enum iso_status iso_stream_read(struct iso_stream *s, void *buf, size_t room, size_t *got,
                                 struct iso_err *err)
 {
-    size_t ahead = s->head_end - s->head_start;
-    if (ahead) {
-        *got = ahead < room ? ahead : room;
-        memcpy(buf, s->head + s->head_start, *got);
+    enum iso_status st = ISO_OK;
+    if (s->head_end > s->head_start) {
+        *got = hand_out(buf, room, s->head + s->head_start, s->head_end - s->head_start);
         s->head_start += *got;
-        return ISO_OK;
+    } else {
+        st = read_text(s, buf, room, got, err);
     }
-    return read_source(s, buf, room, got, err);
+    s->bytes_out += st == ISO_OK ? (int64_t)*got : 0;
+    return st;
 }
 
 enum iso_status iso_stream_peek(struct iso_stream *s, const unsigned char **head, size_t *n,
@@ -209,7 +301,7 @@ enum iso_status iso_stream_peek(struct iso_stream *s, const unsigned char **head
     while (!s->peeked) {
         size_t got;
         enum iso_status st =
-            read_source(s, s->head + s->head_end, HEAD_ROOM - s->head_end, &got, err);
+            read_text(s, s->head + s->head_end, HEAD_ROOM - s->head_end, &got, err);
         if (st != ISO_OK)
             return st;
         s->head_end += got;
@@ -220,10 +312,43 @@ enum iso_status iso_stream_peek(struct iso_stream *s, const unsigned char **head
     return ISO_OK;
 }
 
-void iso_stream_skip_mark(struct iso_stream *s)
+enum iso_status iso_stream_as_text(struct iso_stream *s, const char *encoding, bool lf,
+                                   struct iso_err *err)
 {
-    if (s->head_end >= 3 && memcmp(s->head, "\xEF\xBB\xBF", 3) == 0)
-        s->head_start = 3;
+    const unsigned char *head;
+    size_t n, mark;
+    enum iso_status st = iso_stream_peek(s, &head, &n, err);
+    if (st != ISO_OK)
+        return st;
+    const char *marked = iso_encoding_of_mark(head, n, &mark), *name = marked ? marked : encoding;
+    if (name)
+        st = iso_encoding_new(&s->decoder, name, err);
+    s->raw_end = n - mark;
+    memcpy(s->raw, head + mark, s->raw_end);
+    s->head_start = s->head_end = 0;
+    s->peeked = false;
+    s->lf = lf;
+    return st;
+}
+
+int64_t iso_stream_bytes_out(const struct iso_stream *s)
+{
+    return s->bytes_out;
+}
+
+int64_t iso_stream_line_ends(const struct iso_stream *s)
+{
+    return s->line_ends;
+}
+
+int64_t iso_stream_invalid(const struct iso_stream *s)
+{
+    return iso_encoding_invalid(s->decoder);
+}
+
+bool iso_stream_converted(const struct iso_stream *s)
+{
+    return s->decoder != NULL;
 }
 
 enum iso_status iso_stream_verify(const char *path, struct iso_err *err)
@@ -260,13 +385,20 @@ static void make_room(struct iso_lines *l)
     }
 }
 
+/* Leaves out the next n bytes of the buffer. */
+static void drop(struct iso_lines *l, size_t n)
+{
+    l->start += n;
+    l->dropped += (int64_t)n;
+}
+
 static enum iso_status refill(struct iso_lines *l, struct iso_err *err)
 {
     make_room(l);
     size_t got;
     enum iso_status st = iso_stream_read(l->stream, l->buf + l->end, l->room - l->end, &got, err);
     if (st != ISO_OK) {
-        l->start = l->end; /* a line that was cut off is no line */
+        drop(l, l->end - l->start); /* a line that was cut off is no line */
         l->at_end = true;
         return st;
     }
@@ -289,7 +421,10 @@ static enum iso_status take_line(struct iso_lines *l, const char **line, size_t 
     *len = n;
     l->start += n + gap;
     l->number++;
-    return n > l->max ? fail_long(l, l->number, err) : ISO_OK;
+    if (n <= l->max)
+        return ISO_OK;
+    l->dropped += (int64_t)(n + gap);
+    return fail_long(l, l->number, err);
 }
 
 enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *len, bool *end,
@@ -305,7 +440,7 @@ enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *l
         if (ends && !l->skipping)
             return take_line(l, line, len, n, newline ? 1 : 0, err);
         if (ends) { /* the rest of a line that was reported as too long */
-            l->start += n + (newline ? 1 : 0);
+            drop(l, n + (newline ? 1 : 0));
             l->number++;
             l->skipping = false;
             seen = 0;
@@ -318,7 +453,7 @@ enum iso_status iso_lines_next(struct iso_lines *l, const char **line, size_t *l
         bool too_long = waiting > l->max && !l->skipping;
         l->skipping |= too_long;
         if (l->skipping)
-            l->start = l->end; /* its bytes need not be kept */
+            drop(l, waiting); /* its bytes need not be kept */
         if (too_long)
             return fail_long(l, l->number + 1, err);
         seen = l->end - l->start;

@@ -5,11 +5,11 @@
  * a text's ids are those of its words ("run of spaces, then the rest up to the next space") put
  * together.  Most words of a text were seen before, so a small cache answers most of them.
  *
- * The short cut is taken only when the model file says that all of this holds: BPE; a normaliser
+ * The short cut is used only when the model file says that all of this holds: BPE; a normaliser
  * that maps nothing and removes nothing; spaces in front of words.  A text that has U+2581 (which
- * the library cannot tell from a space) goes the long way, as do all other models.  A model that
- * puts a dummy space before a text does so for each word that we hand in, so a word's own first
- * space is left out. */
+ * the library does not distinguish from a space) goes the long way, as do all other models.  A
+ * model that puts a dummy space before a text does so for each word that we hand in, so a word's
+ * own first space is left out. */
 #include "data/tok.h"
 
 #include "base/file.h"
@@ -171,7 +171,7 @@ static enum iso_status open_model(struct iso_tokenizer *t, const char *name, str
     (void)t;
     return iso_fail(err, ISO_MISSING,
                     "%s: this build has no SentencePiece; install libsentencepiece-dev and build "
-                    "again, or use --tokenizer bytes",
+                    "again, or use the tokenizer bytes",
                     name);
 }
 

@@ -1,8 +1,9 @@
 /* Training: documents become sentences for the library, cut where no piece may reach across.
  *
  * A sentence is a line.  Tabs end one too, because the library leaves out sentences that hold a
- * tab (it keeps that character for itself); and a sentence ends at a space after 16 KB, so that
- * no line is too long for it.  Newlines and tabs thus become byte tokens. */
+ * tab (it keeps that character for itself); so do carriage returns, which would else be part of
+ * pieces; and a sentence ends at a space after 16 KB, so that no line is too long for it.
+ * Newlines, tabs and carriage returns thus become byte tokens. */
 #include "data/tok_train.h"
 
 #include "base/file.h"
@@ -54,10 +55,15 @@ static bool next_document(struct feed *f)
     return false;
 }
 
+static bool ends_sentence(char c)
+{
+    return c == '\n' || c == '\t' || c == '\r';
+}
+
 static size_t sentence_length(const char *text, size_t len)
 {
     size_t n = 0;
-    while (n < len && text[n] != '\n' && text[n] != '\t' && (n < max_sentence || text[n] != ' '))
+    while (n < len && !ends_sentence(text[n]) && (n < max_sentence || text[n] != ' '))
         n++;
     return n;
 }
@@ -66,7 +72,7 @@ static bool next_sentence(void *ctx, const char **text, size_t *len)
 {
     struct feed *f = ctx;
     for (;;) {
-        while (f->text < f->end && (*f->text == '\n' || *f->text == '\t'))
+        while (f->text < f->end && ends_sentence(*f->text))
             f->text++;
         if (f->text < f->end)
             break;
@@ -100,13 +106,13 @@ static enum iso_status explain(struct iso_err *err, const struct feed *f, int64_
     long long most = number_behind(from_library->msg, "set it to a value <= ");
     if (least && strstr(from_library->msg, "smaller than required_chars"))
         return iso_fail(err, ISO_BAD_INPUT,
-                        "--vocab %lld is too small: the bytes and the characters of this text need "
+                        "vocab %lld is too small: the bytes and the characters of this text need "
                         "at least %lld",
                         (long long)vocab, least);
     if (most)
         return iso_fail(err, ISO_BAD_INPUT,
-                        "--vocab %lld is too large: this text gives at most %lld pieces; give more "
-                        "text, or a smaller --vocab",
+                        "vocab %lld is too large: this text gives at most %lld pieces; give more "
+                        "text, or a smaller vocab",
                         (long long)vocab, most);
     *err = *from_library;
     return ISO_BAD_INPUT;
@@ -118,6 +124,8 @@ static enum iso_status train(struct iso_str *model, struct feed *f, int64_t voca
     struct iso_err from_library = {""};
     enum iso_status st = iso_spm_train(model, vocab, next_sentence, f, &from_library);
     iso_reader_close(f->reader);
+    if (f->status == ISO_OK && f->opts && f->opts->notes)
+        f->status = iso_notes_check(f->opts->notes, f->opts->max_lost, f->err);
     if (f->status != ISO_OK)
         return f->status; /* the reader's message explains more than the trainer's */
     return st == ISO_OK ? ISO_OK : explain(err, f, vocab, &from_library);

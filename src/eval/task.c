@@ -126,12 +126,9 @@ static enum iso_status read_rows(struct iso_task *task, struct iso_lines *lines,
 static enum iso_status read_stream(struct iso_task *task, struct iso_stream *stream,
                                    struct iso_item **items, size_t *n, struct iso_err *err)
 {
-    const unsigned char *head;
-    size_t n_head;
-    enum iso_status st = iso_stream_peek(stream, &head, &n_head, err);
+    enum iso_status st = iso_stream_as_text(stream, NULL, false, err);
     if (st != ISO_OK)
         return st;
-    iso_stream_skip_mark(stream);
     struct iso_lines lines;
     iso_lines_init(&lines, stream, task->path, LONGEST_ROW);
     st = read_rows(task, &lines, items, n, err);

@@ -41,6 +41,54 @@ grep -q "1 FIFOs, sockets or devices skipped; the first is .*/x.txt" "$work/err"
     fail "what was skipped: $(cat "$work/err")"
 cmp "$work/one/train-00000.shard" "$work/links/train-00000.shard" || fail "links change the rows"
 
+# Line ends and encodings: the same rows, and a word about each.
+sed 's/$/\r/' "$work/text.txt" > "$work/crlf.txt"
+"$iso" pack "$work/crlf.txt" --tokenizer bytes -T 127 --out "$work/crlf" > /dev/null 2> "$work/err"
+cmp "$work/one/train-00000.shard" "$work/crlf/train-00000.shard" || fail "CR LF changes the rows"
+grep -q "60000 line ends changed to LF (--keep-cr keeps them)" "$work/err" || fail "$(cat "$work/err")"
+"$iso" pack "$work/crlf.txt" --tokenizer bytes -T 127 --keep-cr --out "$work/keep" \
+    > /dev/null 2> "$work/err"
+grep -q "line ends" "$work/err" && fail "--keep-cr"
+{ printf '\377\376'; iconv -f UTF-8 -t UTF-16LE "$work/text.txt"; } > "$work/utf16.txt"
+"$iso" -q pack "$work/utf16.txt" --tokenizer bytes -T 127 --out "$work/utf16" > /dev/null
+cmp "$work/one/train-00000.shard" "$work/utf16/train-00000.shard" || fail "UTF-16 changes the rows"
+sed 's/document/d\xc3\xb6cument/' "$work/text.txt" > "$work/umlaut.txt"
+iconv -f UTF-8 -t ISO-8859-1 "$work/umlaut.txt" > "$work/latin1.txt"
+"$iso" -q pack "$work/umlaut.txt" --tokenizer bytes -T 127 --out "$work/umlaut" > /dev/null
+"$iso" -q pack "$work/latin1.txt" --encoding latin1 --tokenizer bytes -T 127 --out "$work/latin1" \
+    > /dev/null 2> "$work/err"
+cmp "$work/umlaut/train-00000.shard" "$work/latin1/train-00000.shard" || fail "Latin-1 changes rows"
+[ ! -s "$work/err" ] || fail "--encoding latin1 warns: $(cat "$work/err")"
+"$iso" -q pack "$work/latin1.txt" --tokenizer bytes -T 127 --out "$work/invalid" \
+    > /dev/null 2> "$work/err"
+grep -q "30000 bytes are not UTF-8, the first in .*latin1.txt, document 1; .*--encoding" "$work/err" &&
+    grep -q '"invalid_bytes": 30000' "$work/invalid/meta.json" || fail "invalid: $(cat "$work/err")"
+
+# --skip-bad names every file and the bytes lost, and fails when it is too much.
+mkdir "$work/damaged"
+cp "$work/text.txt" "$work/damaged/a.txt"
+ln -s nowhere "$work/damaged/b.txt"
+printf '{"text": "good"}\n{"text": bad}\n' > "$work/damaged/c.jsonl"
+head -c 1000 "$work/text.txt.gz" > "$work/damaged/d.txt.gz"
+status=0; "$iso" pack "$work/damaged" --tokenizer bytes -T 127 --out "$work/skip" \
+    > /dev/null 2> "$work/err" || status=$?
+[ $status = 1 ] && grep -q "b.txt: cannot open" "$work/err" || fail "a dangling link"
+"$iso" pack "$work/damaged" --tokenizer bytes -T 127 --out "$work/skip" --skip-bad \
+    > /dev/null 2> "$work/err" || fail "--skip-bad: $(cat "$work/err")"
+for lost in "0 bytes of .*/b.txt in 1 place:" "14 bytes of .*/c.jsonl in 1 place: .*c.jsonl:2" \
+    "1000 bytes of .*/d.txt.gz in 1 place:" "1014 of [0-9]* bytes (.* %) in all"; do
+    grep -q "lost $lost" "$work/err" || fail "--skip-bad does not say '$lost': $(cat "$work/err")"
+done
+[ "$(grep -c '"why"' "$work/skip/meta.json")" = 3 ] && grep -q '"bytes_lost": 1014' \
+    "$work/skip/meta.json" || fail "--skip-bad: $(cat "$work/skip/meta.json")"
+cat "$work/text.txt.gz" "$work/text.txt.gz" | head -c 500000 > "$work/damaged/d.txt.gz"
+status=0; "$iso" pack "$work/damaged" --tokenizer bytes -T 127 --out "$work/much" --skip-bad \
+    > /dev/null 2> "$work/err" || status=$?
+{ [ $status = 1 ] && grep -q "bytes were lost in 3 of 4 files, more than 1 %; the most in .*d.txt.gz" \
+    "$work/err" && [ ! -e "$work/much/meta.json" ]; } || fail "too much lost: $(cat "$work/err")"
+"$iso" pack "$work/damaged" --tokenizer bytes -T 127 --out "$work/much" --skip-bad --max-lost 40% \
+    > /dev/null 2> "$work/err" || fail "--max-lost: $(cat "$work/err")"
+
 # Ready tokens of Parquet: a list of T+1 tokens is a row as it stands; no tokenizer is needed.
 "$iso" pack tests/data/parquet/duckdb_tokens_snappy_v1.parquet --vocab 65536 -T 15 --val 0 \
     --out "$work/ready" --json > "$work/log"
@@ -71,7 +119,7 @@ cmp "$work/one/train-00000.shard" "$work/double/train-00000.shard" || fail "dupl
     fail "repeating is not a no-op"
 status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 63 --out "$work/two" \
     2> "$work/err" || status=$?
-{ [ $status = 1 ] && grep -q "seq_len is 127 there, 63 was asked for.*--force" "$work/err"; } ||
+{ [ $status = 1 ] && grep -q "seq_len is 127 there, 63 was asked for.*force" "$work/err"; } ||
     fail "other settings: $(cat "$work/err")"
 "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 63 --out "$work/two" --force > /dev/null
 "$iso" data "$work/two" --json | grep -q '"T": 63' || fail "--force"
@@ -92,11 +140,13 @@ status=0; "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --format txt --o
     2> "$work/err" || status=$?
 [ $status = 2 ] && grep -q -- "--format: expected .* found \"txt\". Did you mean text?" "$work/err" ||
     fail "--format: $(cat "$work/err")"
-for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0" "--vocab 99"; do
+for bad in "--val 1" "--val x" "--long cut" "--bos y" "--bos 257" "--seq-len 0" "--vocab 99" \
+    "--encoding klingon" "--max-lost 2"; do
     status=0
     # shellcheck disable=SC2086 # an option and its value
     "$iso" pack "$work/text.txt" --tokenizer bytes $bad --out "$work/bad" 2> "$work/err" || status=$?
-    [ $status != 0 ] && grep -q -- "${bad%% *}" "$work/err" || fail "$bad: $(cat "$work/err")"
+    name=${bad%% *}
+    [ $status != 0 ] && grep -q -- "${name#--}" "$work/err" || fail "$bad: $(cat "$work/err")"
 done
 status=0; "$iso" pack "$work/text.txt" --tokenizer bytes --out "" 2> "$work/err" || status=$?
 [ $status = 2 ] && grep -q "name is empty" "$work/err" || fail "--out with an empty name"

@@ -61,6 +61,13 @@ cmp "$work/a.model" "$work/b.model" || fail "a README beside the text was learne
 printf '  two  spaces \ttab na\xc3\xafve \xf0\x9f\x98\x80\nlore mifa, sol\n\nx\n' > "$work/lines"
 "$iso" tokenizer encode "$work/a.model" "$work/lines" > "$work/ids"
 "$iso" tokenizer decode "$work/a.model" "$work/ids" | cmp - "$work/lines" || fail "round trip"
+# Carriage returns, kept or not, are in no piece.
+sed 's/$/\r/' "$work/text.txt" > "$work/crlf.txt"
+"$iso" tokenizer train --vocab 420 "$work/crlf.txt" --out "$work/b.model" > /dev/null 2> "$work/err"
+cmp "$work/a.model" "$work/b.model" || fail "CR LF changes the model"
+grep -q "line ends changed to LF" "$work/err" || fail "CR LF: $(cat "$work/err")"
+"$iso" -q tokenizer train --vocab 420 "$work/crlf.txt" --keep-cr --out "$work/b.model" > /dev/null
+cmp "$work/a.model" "$work/b.model" || fail "pieces with a carriage return"
 status=0; "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/c" 2> /dev/null || status=$?
 [ $status = 2 ] || fail "a model's name must end in .model: exit code $status"
 
@@ -76,8 +83,8 @@ refused "nodir/no.model: cannot write" --out "$work/nodir/no.model" "$work/none.
 : > "$work/empty.txt"
 refused "empty.txt: there is no text" --out "$work/no.model" "$work/empty.txt"
 printf 'hello world\n' > "$work/hello.txt"
-refused "--vocab 260 is too small: .*at least 267" --vocab 260 --out "$work/no.model" "$work/hello.txt"
-refused "--vocab 400 is too large: .*at most 285" --vocab 400 --out "$work/no.model" "$work/hello.txt"
+refused "vocab 260 is too small: .*at least 267" --vocab 260 --out "$work/no.model" "$work/hello.txt"
+refused "vocab 400 is too large: .*at most 285" --vocab 400 --out "$work/no.model" "$work/hello.txt"
 for vocab in 267 285; do
     "$iso" tokenizer train --vocab $vocab --out "$work/h.model" "$work/hello.txt" > /dev/null ||
         fail "--vocab $vocab"

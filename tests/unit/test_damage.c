@@ -36,7 +36,8 @@ static void read_docs(struct docs *out, const char *path, bool skip_bad)
 {
     struct iso_reader *r;
     struct iso_err err = {""};
-    struct iso_reader_opts opts = {.skip_bad = skip_bad};
+    struct iso_read_notes notes = {0};
+    struct iso_reader_opts opts = {.skip_bad = skip_bad, .notes = &notes};
     struct iso_doc doc;
     bool end = false;
     out->n = out->bytes = 0;
@@ -48,7 +49,11 @@ static void read_docs(struct docs *out, const char *path, bool skip_bad)
         out->bytes += len;
     }
     out->failed = st != ISO_OK;
-    out->bad = r ? iso_reader_get_stats(r).bad : 0;
+    struct iso_loss lost = iso_notes_total(&notes);
+    out->bad = lost.places;
+    assert_true(lost.bytes >= 0 && lost.bytes <= notes.bytes);
+    assert_true((lost.places > 0) == (notes.n_losses == 1));
+    iso_notes_release(&notes);
     /* A clear error names the file. */
     if (out->failed && !strstr(err.msg, path))
         fail_msg("the message names no file: %s", err.msg);

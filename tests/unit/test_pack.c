@@ -808,7 +808,8 @@ static struct iso_drift drift_of(const char *out, double slope, uint64_t seed)
     struct iso_deal_shard entry = {"train-00000.shard", shard.rows, shard.checksum};
     struct iso_pack_shards shards[ISO_N_SPLIT] = {{&entry, 1}, {NULL, 0}};
     struct iso_pack_result result = {.documents = ROWS};
-    assert_int_equal(iso_pack_dir_complete(&result, out, &plan, shards, &err), ISO_OK);
+    struct iso_read_notes notes = {0};
+    assert_int_equal(iso_pack_dir_complete(&result, out, &plan, shards, &notes, &err), ISO_OK);
     struct iso_dataset ds;
     struct iso_drift d;
     assert_int_equal(iso_dataset_open(&ds, out, &err), ISO_OK);

@@ -30,6 +30,8 @@ static const char *write_file(const char *name, const char *bytes, size_t len)
     return path;
 }
 
+static struct iso_read_notes notes; /* of the last read_all */
+
 /* All documents of `path`, each followed by '|'; an error as "!message". */
 static const char *read_all(const char *path, const struct iso_reader_opts *opts,
                             struct iso_reader_stats *stats)
@@ -40,19 +42,18 @@ static const char *read_all(const char *path, const struct iso_reader_opts *opts
     struct iso_err err = {""};
     struct iso_doc doc;
     bool end = false;
-    enum iso_status st = iso_reader_open(&r, path, opts, &err);
+    struct iso_reader_opts noted = opts ? *opts : (struct iso_reader_opts){0};
+    iso_notes_release(&notes);
+    noted.notes = &notes;
+    enum iso_status st = iso_reader_open(&r, path, &noted, &err);
     while (st == ISO_OK && (st = iso_reader_next(r, &doc, &end, &err)) == ISO_OK && !end) {
         iso_str_append(&out, doc.text, doc.len);
         iso_str_putc(&out, '|');
     }
     if (st != ISO_OK)
         iso_str_printf(&out, "!%s", err.msg);
-    if (stats && r) {
-        static char first_bad[2048]; /* the reader's goes with it */
+    if (stats && r)
         *stats = iso_reader_get_stats(r);
-        snprintf(first_bad, sizeof first_bad, "%s", stats->first_bad);
-        stats->first_bad = first_bad;
-    }
     iso_reader_close(r);
     return iso_str_text(&out);
 }
@@ -67,9 +68,111 @@ static void test_blank_lines(void **state)
     assert_string_equal(read_all(TEXT("b.txt", "\n\n"), NULL, NULL), "");
     assert_string_equal(read_all(TEXT("c.txt", ""), NULL, NULL), "");
     assert_string_equal(read_all(TEXT("d.txt", "\xEF\xBB\xBFx\r\ny\r\n\r\nz"), NULL, NULL),
-                        "x\r\ny|z|");
+                        "x\ny|z|");
     assert_string_equal(read_all(TEXT("e.txt", "bad \xFF\xC0 bytes\n\n\xE2\x82"), NULL, NULL),
                         "bad \xFF\xC0 bytes|\xE2\x82|");
+    assert_int_equal(notes.invalid_bytes, 4);
+    assert_int_equal(notes.invalid_docs, 2);
+    assert_non_null(strstr(notes.first_invalid, "e.txt, document 1"));
+}
+
+/* CR LF and CR become LF, wherever a buffer ends; or they stay. */
+static void test_line_ends(void **state)
+{
+    (void)state;
+    struct iso_reader_opts keep = {.keep_cr = true}, whole = {.whole_files = true};
+    const char *path = TEXT("w.txt", "a\r\nb\rc\n\rd\r\n\r\ne\r\r");
+    assert_string_equal(read_all(path, NULL, NULL), "a\nb\nc|d|e|");
+    assert_int_equal(notes.line_ends, 7);
+    assert_string_equal(read_all(path, &keep, NULL), "a\r\nb\rc\n\rd|e\r|");
+    assert_int_equal(notes.line_ends, 0);
+    assert_string_equal(read_all(path, &whole, NULL), "a\nb\nc\n\nd\n\ne\n\n|");
+    struct iso_str text = {0}, wanted = {0};
+    for (int i = 0; i < 400000; i++) {
+        iso_str_puts(&text, i % 3 ? "x\r\n" : "\xC3\xA9\r");
+        iso_str_puts(&wanted, i % 3 ? "x\n" : "\xC3\xA9\n");
+    }
+    wanted.text[wanted.len - 1] = '|';
+    const char *got = read_all(write_file("w.txt", text.text, text.len), NULL, NULL);
+    assert_string_equal(got, wanted.text);
+    assert_int_equal(notes.line_ends, 400000);
+    iso_str_release(&text);
+    iso_str_release(&wanted);
+}
+
+/* Text in UTF-16: ASCII with a zero in front of or behind each byte. */
+static const char *write_utf16(const char *name, const char *ascii, bool big, bool mark)
+{
+    struct iso_str s = {0};
+    if (mark)
+        iso_str_append(&s, big ? "\xFE\xFF" : "\xFF\xFE", 2);
+    for (; *ascii; ascii++)
+        iso_str_append(&s, (char[]){big ? '\0' : *ascii, big ? *ascii : '\0'}, 2);
+    const char *path = write_file(name, s.text, s.len);
+    iso_str_release(&s);
+    return path;
+}
+
+static void test_encodings(void **state)
+{
+    (void)state;
+    struct iso_reader_opts latin = {.encoding = "Latin-1"}, utf16 = {.encoding = "utf16"},
+                           big = {.encoding = "UTF-16BE"};
+    assert_string_equal(read_all(TEXT("l.txt", "caf\xE9\r\n\n\xFF\x80"), &latin, NULL),
+                        "caf\xC3\xA9|\xC3\xBF\xC2\x80|");
+    assert_int_equal(notes.converted, 1);
+    assert_int_equal(notes.invalid_bytes, 0);
+    /* A mark outranks the setting, and needs none. */
+    assert_string_equal(read_all(TEXT("m.txt", "\xEF\xBB\xBF\xC3\xA9"), &latin, NULL), "\xC3\xA9|");
+    for (int k = 0; k < 2; k++)
+        assert_string_equal(read_all(write_utf16("u.txt", "one\r\n\r\ntwo", k, true), NULL, NULL),
+                            "one|two|");
+    assert_string_equal(read_all(write_utf16("u.txt", "a\n\nb", false, false), &utf16, NULL),
+                        "a|b|");
+    assert_string_equal(read_all(write_utf16("u.txt", "a\n\nb", true, false), &big, NULL), "a|b|");
+    assert_string_equal(
+        read_all(write_utf16("u.jsonl", "{\"text\": \"x\"}\n", false, true), NULL, NULL), "x|");
+    /* U+20AC, U+1F600 as a pair, a pair whose halves are alone, an odd byte. */
+    assert_string_equal(
+        read_all(TEXT("p.txt", "\xFF\xFE\xAC\x20\x3D\xD8\x00\xDE\x3D\xD8\x41\x00\x00\xDE\x42"),
+                 NULL, NULL),
+        "\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD"
+        "A\xEF\xBF\xBD\xEF\xBF\xBD|");
+    assert_int_equal(notes.invalid_bytes, 5);
+    assert_non_null(strstr(notes.first_invalid, "p.txt"));
+    /* Pairs across every buffer: 3 bytes of 7 in front, so that they drift. */
+    struct iso_str text = {0}, wanted = {0};
+    iso_str_append(&text, "\xFF\xFE", 2);
+    for (int i = 0; i < 50000; i++) {
+        iso_str_append(&text, "x\0\x3D\xD8\x00\xDE", 6);
+        iso_str_puts(&wanted, "x\xF0\x9F\x98\x80");
+    }
+    iso_str_putc(&wanted, '|');
+    assert_string_equal(read_all(write_file("u.txt", text.text, text.len), NULL, NULL),
+                        wanted.text);
+    iso_str_release(&text);
+    iso_str_release(&wanted);
+}
+
+static void test_iconv(void **state)
+{
+    (void)state;
+    struct iso_reader_opts opts = {.encoding = "CP1252"};
+    const char *path = TEXT("c.txt", "\x93quoted\x94 \x81");
+    const char *got = read_all(path, &opts, NULL);
+    if (!ISO_HAVE_ICONV) {
+        assert_non_null(strstr(got, "this build has"));
+        return;
+    }
+    assert_string_equal(got, "\xE2\x80\x9Cquoted\xE2\x80\x9D \xEF\xBF\xBD|");
+    assert_int_equal(notes.invalid_bytes, 1);
+    opts.encoding = "SHIFT_JIS"; /* two bytes, the second missing at the end */
+    assert_string_equal(read_all(TEXT("s.txt", "\x83\x65\x83"), &opts, NULL),
+                        "\xE3\x83\x86\xEF\xBF\xBD|");
+    opts.encoding = "klingon";
+    assert_non_null(strstr(read_all(path, &opts, NULL), "no encoding \"klingon\""));
+    struct iso_err err;
+    assert_int_equal(iso_reader_check(&opts, &err), ISO_USAGE);
 }
 
 static void test_whole_files(void **state)
@@ -146,7 +249,6 @@ static void test_not_text(void **state)
 {
     (void)state;
     assert_non_null(strstr(read_all(TEXT("n.txt", "a\0b"), NULL, NULL), "byte 1 is NUL"));
-    assert_non_null(strstr(read_all(TEXT("u.txt", "\xFF\xFEx\0"), NULL, NULL), "iconv"));
     assert_non_null(strstr(read_all(in_dir("absent"), NULL, NULL), "no such file"));
     struct iso_reader_opts opts = {.format = "txt"};
     assert_non_null(strstr(read_all(in_dir("n.txt"), &opts, NULL), "did you mean 'text'"));
@@ -186,8 +288,10 @@ static void test_jsonl_errors(void **state)
     struct iso_reader_opts opts = {.skip_bad = true};
     struct iso_reader_stats stats;
     assert_string_equal(read_all(path, &opts, &stats), "a|z|");
-    assert_int_equal(stats.bad, 5);
     assert_int_equal(stats.docs, 2);
+    assert_int_equal(notes.n_losses, 1);
+    assert_int_equal(notes.losses[0].places, 5);
+    assert_int_equal(notes.losses[0].bytes, iso_file_size(path) - 14 - 13); /* all but two lines */
 
     opts = (struct iso_reader_opts){.field = "body"};
     assert_non_null(strstr(read_all(path, &opts, NULL),
@@ -276,8 +380,68 @@ static void test_directory(void **state)
     assert_non_null(strstr(read_all(path, NULL, NULL), "1|2|!"));
     opts = (struct iso_reader_opts){.skip_bad = true};
     assert_string_equal(read_all(path, &opts, &stats), "1|2|3|4|");
-    assert_int_equal(stats.bad, 1);
-    assert_non_null(strstr(stats.first_bad, "tree/b/bad.txt: byte 0 is NUL"));
+    assert_int_equal(notes.n_losses, 1);
+    assert_int_equal(notes.losses[0].bytes, 2);
+    assert_int_equal(notes.bytes, stats.bytes_total);
+    assert_int_equal(notes.files, 5);
+    assert_non_null(strstr(notes.losses[0].why, "tree/b/bad.txt: byte 0 is NUL"));
+}
+
+/* What cannot be opened is skipped and named; too much of it is an error. */
+static void test_losses(void **state)
+{
+    (void)state;
+    char path[600], command[2000];
+    struct iso_err err;
+    snprintf(path, sizeof path, "%s/lost", dir);
+    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    TEXT("lost/a.txt", "good");
+    TEXT("lost/z.txt.gz", "\x1f\x8bnot gzip at all");
+    snprintf(command, sizeof command, "cd '%s' && ln -s nowhere d.txt && ln -s e.txt e.txt", path);
+    run(command);
+    assert_non_null(strstr(read_all(path, NULL, NULL), "lost/d.txt: cannot open"));
+    struct iso_reader_opts opts = {.skip_bad = true};
+    if (!ISO_HAVE_ZLIB)
+        return;
+    assert_string_equal(read_all(path, &opts, NULL), "good|");
+    assert_int_equal(notes.n_losses, 3);
+    assert_int_equal(notes.files, 4);
+    static const char *const names[] = {"lost/d.txt", "lost/e.txt", "lost/z.txt.gz"};
+    static const int64_t bytes[] = {0, 0, 17};
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(notes.losses[i].file, names[i]));
+        assert_int_equal(notes.losses[i].bytes, bytes[i]);
+        assert_int_equal(notes.losses[i].places, 1);
+    }
+    assert_int_equal(iso_notes_check(&notes, 17.0 / 21, &err), ISO_OK);
+    assert_int_equal(iso_notes_check(&notes, 16.9 / 21, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "17 of 21 bytes were lost in 3 of 4 files"));
+    assert_non_null(strstr(err.msg, "lost/z.txt.gz"));
+}
+
+/* A document that is too long counts with all its lines, in whatever encoding. */
+static void test_lost_document(void **state)
+{
+    (void)state;
+    struct iso_str text = {0};
+    iso_str_puts(&text, "short\n\nfirst\n");
+    size_t before = text.len;
+    for (size_t i = 0; i < 300u << 20; i += 1 << 20) {
+        char block[1 << 10];
+        memset(block, 'x', sizeof block);
+        for (int k = 0; k < 1 << 10; k++)
+            iso_str_append(&text, block, sizeof block);
+    }
+    iso_str_puts(&text, "\nlast\n");
+    int64_t lost = (int64_t)(text.len - before) + 6; /* with "first\n" */
+    iso_str_puts(&text, "\nend");
+    const char *path = write_file("huge.txt", text.text, text.len);
+    iso_str_release(&text);
+    struct iso_reader_opts opts = {.skip_bad = true};
+    assert_string_equal(read_all(path, &opts, NULL), "short|end|");
+    assert_int_equal(notes.n_losses, 1);
+    assert_true(llabs(notes.losses[0].bytes - lost) <= 1);
+    unlink(path);
 }
 
 /* What lies beside the data is not taken for data, unless it is asked for. */
@@ -463,6 +627,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blank_lines),
+        cmocka_unit_test(test_line_ends),
+        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_iconv),
+        cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_lost_document),
         cmocka_unit_test(test_whole_files),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_line_limit),

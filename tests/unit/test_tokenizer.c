@@ -282,7 +282,7 @@ static void test_train(void **state)
     struct iso_tok_train_result r;
     const char *sources[] = {text_path};
     assert_int_equal(iso_tok_train(&r, second, 90000, sources, 1, NULL, &err), ISO_BAD_INPUT);
-    assert_non_null(strstr(err.msg, "--vocab 90000 is too large"));
+    assert_non_null(strstr(err.msg, "vocab 90000 is too large"));
     sources[0] = "/nonexistent.txt";
     assert_int_equal(iso_tok_train(&r, second, 400, sources, 1, NULL, &err), ISO_IO);
 }
