@@ -79,9 +79,10 @@ const struct iso_cmd iso_cmd_compare = {
     .summary = "measure the change of phi between recipes",
     .details =
         "BASE and each VARIANT are tables of runs (see isodepth help fit) or study directories. "
-        "They are compared on the budgets they share, with the r = 1 runs of the base serving "
-        "both. The interval is that of the difference, from a bootstrap that draws both recipes' "
-        "cells together. docs/fitting.md defines the token, capacity and width channels.",
+        "They are compared on the budgets that all of them have, with the r = 1 runs of the base "
+        "serving all. The interval of the difference comes from leaving out each (budget, r) cell "
+        "of both recipes. docs/fitting.md defines the two estimators and the token, capacity and "
+        "width channels.",
     .group = "Analysis",
     .min_operands = 2,
     .max_operands = 100,

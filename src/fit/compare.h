@@ -1,5 +1,5 @@
-/* The change of phi between recipes, with the interval of the difference, and where each
- * variant's change of loss comes from. */
+/* The change of phi between recipes, with its error, and where each variant's change of loss comes
+ * from. */
 #ifndef ISO_FIT_COMPARE_H
 #define ISO_FIT_COMPARE_H
 
@@ -10,7 +10,7 @@
 
 struct iso_compare_options {
     struct iso_fit_options fit;
-    size_t resamples; /* 200; with 0 there is no interval and no verdict */
+    size_t resamples;
 };
 
 /* Change of the compute-optimal loss at one (budget, r), variant minus base, in nats, and its
@@ -22,6 +22,7 @@ struct iso_channel {
     double base_n, variant_n;                 /* compute-optimal unique parameters */
     double base_d_model, variant_d_model;     /* NaN when unknown */
     double base_inference, variant_inference; /* FLOPs per generated token at the optimum */
+    struct iso_run best, cheaper; /* the base's optimum, alone and with the variant's tokens */
 };
 
 enum iso_verdict {
@@ -31,39 +32,52 @@ enum iso_verdict {
     ISO_VERDICT_TRADE,        /* delta phi below 0, and more tokens */
     ISO_VERDICT_LOSS,         /* delta phi below 0, and no more tokens */
     ISO_VERDICT_UNDECIDED,    /* the interval contains 0, and no more tokens */
-    ISO_VERDICT_NONE,         /* no interval was asked for */
+    ISO_VERDICT_NONE,         /* too few cells for an interval */
     ISO_VERDICT_UNDETERMINED, /* these runs cannot tell phi */
+};
+
+/* What one estimator says.  Every number is NaN when the runs do not determine it. */
+struct iso_delta {
+    double phi_base, phi, delta_phi;
+    double error, df; /* standard error of delta phi, and its degrees of freedom */
+    double low, high; /* 95 % interval */
+    double r2;        /* of both recipes' runs, on raw nats */
+    size_t n_channels;
+    struct iso_channel *channel;
+    double change, token, capacity, width; /* means over the channels, in nats */
+    double token_error;                    /* half of the 95 % interval of `token` */
+    double inference_change;               /* mean relative change of FLOPs per generated token */
+    enum iso_verdict verdict;
+};
+
+/* Whether the variant's looped runs have the alpha, beta and E of the base: Hotelling's T^2 as F
+ * with (df, df_error) degrees of freedom. */
+struct iso_shared_law {
+    double statistic, df, df_error, p; /* NaN when there are too few cells */
 };
 
 struct iso_variant {
     const char *name;
-    size_t n_budgets, n_base, n_own; /* shared budgets; looped runs of the base and its own */
-    size_t n_shared;                 /* r = 1 runs that both use */
-    bool plain_of_variant;           /* they are the variant's, because the base has none there */
-    size_t n_ignored;                /* r = 1 runs of the variant that are not used */
-    const struct iso_runs *base_runs, *runs; /* on the shared budgets, r = 1 included; owned */
-    struct iso_fit joint; /* one law, phi_0 of the base and phi_1 of the variant */
-    const char
-        *undetermined;    /* why the runs cannot tell phi, and every number below is NaN; or NULL */
-    double phi_base, phi; /* of that model */
-    double delta_phi, delta_low, delta_high;
-    double share_below, share_above; /* of resamples with delta phi below or above 0 */
-    double *resample;                /* [n_resamples] delta phi, sorted */
-    size_t n_resamples;
-    struct iso_fit separate_base, separate; /* two separate fits on the shared budgets */
-    double separate_delta, separate_low, separate_high; /* paired bootstrap of their difference;
-                                                           NaN when a recipe alone tells no phi */
-    size_t n_channels;
-    struct iso_channel *channel;
-    double mean_change, mean_token, mean_capacity, mean_width; /* over the channels */
-    double inference_change; /* mean relative change of FLOPs per generated token */
-    enum iso_verdict verdict;
-    const char *sentence;
+    size_t n_runs;                    /* looped runs of its own that are used */
+    size_t n_ignored;                 /* its r = 1 runs that are not */
+    const struct iso_runs *runs;      /* on the shared budgets, r = 1 included; owned */
+    struct iso_fit fit;               /* of these alone */
+    const char *undetermined;         /* why the runs cannot tell delta phi, or NULL */
+    struct iso_delta joint;           /* the base's law, with a phi of its own for the variant */
+    struct iso_delta separate;        /* two fits */
+    struct iso_shared_law shared;     /* the test of what `joint` assumes */
+    const struct iso_delta *headline; /* the one of the two that the test allows */
+    const char *sentence;             /* the headline in words */
 };
 
 struct iso_compare {
     struct iso_arena arena;
     const char *base_name;
+    const struct iso_runs *base_runs; /* on the budgets that all recipes share; owned */
+    struct iso_fit base_fit;          /* of these alone: every variant is compared with it */
+    size_t n_budgets, n_base;         /* shared budgets, looped runs of the base */
+    size_t n_plain;                   /* r = 1 runs that all recipes use */
+    const char *plain_from;           /* whose they are */
     size_t n;
     struct iso_variant *variant;
 };
@@ -76,11 +90,14 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
                                 const char *const *names, const struct iso_compare_options *options,
                                 struct iso_err *err);
 void iso_compare_release(struct iso_compare *compare);
+
 const char *iso_verdict_name(enum iso_verdict verdict); /* "capacity gain", ... */
+/* "joint" or "separate". */
+const char *iso_variant_estimator(const struct iso_variant *variant);
 
 void iso_compare_write_page(struct iso_str *out, const struct iso_compare *compare, bool colour);
 void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *compare);
-/* One row per variant; one row per (variant, budget, r). The caller releases them. */
+/* Two rows per variant; one row per (variant, budget, r). The caller releases them. */
 void iso_compare_summary_table(struct iso_table *t, const struct iso_compare *compare);
 void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *compare);
 

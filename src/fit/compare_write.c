@@ -5,29 +5,26 @@
 
 #include <math.h>
 
+static void put_estimator(struct iso_table *t, const struct iso_variant *v, const char *name,
+                          const struct iso_delta *d)
+{
+    iso_table_put(t, v->name);
+    iso_table_put(t, name);
+    iso_put_number(t, "%.3f", d->phi_base);
+    iso_put_number(t, "%.3f", d->phi);
+    iso_put_number(t, "%+.3f", d->delta_phi);
+    iso_put_number(t, "%+.3f", d->low);
+    iso_put_number(t, "%+.3f", d->high);
+    iso_put_number(t, "%+.4f", d->change);
+    iso_table_put(t, iso_verdict_name(d->verdict));
+}
+
 void iso_compare_summary_table(struct iso_table *t, const struct iso_compare *c)
 {
-    iso_table_init(t, "Variant|model|phi of base|phi|delta phi|low|high|below 0|above 0");
+    iso_table_init(t, "Variant|estimator|phi of base|phi|delta phi|low|high|change of L*|verdict");
     for (size_t i = 0; i < c->n; i++) {
-        const struct iso_variant *v = &c->variant[i];
-        iso_table_put(t, v->name);
-        iso_table_put(t, "one law");
-        iso_put_number(t, "%.3f", v->phi_base);
-        iso_put_number(t, "%.3f", v->phi);
-        iso_put_number(t, "%+.3f", v->delta_phi);
-        iso_put_number(t, "%+.3f", v->delta_low);
-        iso_put_number(t, "%+.3f", v->delta_high);
-        iso_put_number(t, "%.1f %%", 100 * v->share_below);
-        iso_put_number(t, "%.1f %%", 100 * v->share_above);
-        iso_table_put(t, v->name);
-        iso_table_put(t, "separate fits");
-        iso_put_number(t, "%.3f", v->separate_base.phi);
-        iso_put_number(t, "%.3f", v->separate.phi);
-        iso_put_number(t, "%+.3f", v->separate_delta);
-        iso_put_number(t, "%+.3f", v->separate_low);
-        iso_put_number(t, "%+.3f", v->separate_high);
-        iso_table_put(t, "-");
-        iso_table_put(t, "-");
+        put_estimator(t, &c->variant[i], "joint", &c->variant[i].joint);
+        put_estimator(t, &c->variant[i], "separate", &c->variant[i].separate);
     }
 }
 
@@ -37,8 +34,8 @@ void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *c)
                    "Variant|budget|r|change of L*|tokens|capacity|width|width of base|of variant|"
                    "inference FLOPs of base|of variant");
     for (size_t i = 0; i < c->n; i++)
-        for (size_t k = 0; k < c->variant[i].n_channels; k++) {
-            const struct iso_channel *ch = &c->variant[i].channel[k];
+        for (size_t k = 0; k < c->variant[i].headline->n_channels; k++) {
+            const struct iso_channel *ch = &c->variant[i].headline->channel[k];
             char buf[32];
             iso_table_put(t, c->variant[i].name);
             iso_put_number(t, "%.3g", ch->budget);
@@ -63,42 +60,53 @@ static void write_table(struct iso_str *out, const char *title, struct iso_table
     iso_table_release(t);
 }
 
-static void write_plain_runs(struct iso_str *out, const struct iso_variant *v)
+static void write_plain_runs(struct iso_str *out, const struct iso_compare *c)
 {
-    if (v->n_shared == 0)
+    if (c->n_plain == 0)
         iso_str_puts(out, "no runs of r = 1");
     else
-        iso_str_printf(out, "%zu shared runs of r = 1%s", v->n_shared,
-                       v->plain_of_variant ? " (those of the variant; the base has none there)"
-                       : v->n_ignored      ? " (those of the variant are not used)"
-                                           : "");
+        iso_str_printf(out, "%zu runs of r = 1, those of %s, for all", c->n_plain, c->plain_from);
+}
+
+static void write_shared_law(struct iso_str *out, const struct iso_variant *v)
+{
+    if (isnan(v->shared.p))
+        iso_str_puts(out, "too few cells to test one law for both recipes");
+    else
+        iso_str_printf(out, "one law for both recipes: F = %.2f, p = %.2g", v->shared.statistic,
+                       v->shared.p);
+    iso_str_printf(out, "; R2 %.4f joint, %.4f separate", v->joint.r2, v->separate.r2);
 }
 
 void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bool colour)
 {
     for (size_t i = 0; i < c->n; i++)
         iso_str_printf(out, colour ? "\033[1m%s\033[0m\n" : "%s\n", c->variant[i].sentence);
-    iso_str_putc(out, '\n');
+    iso_str_printf(out, "\n%s: %zu shared budgets, %zu looped runs; ", c->base_name, c->n_budgets,
+                   c->n_base);
+    write_plain_runs(out, c);
+    iso_str_puts(out, ".\n");
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
-        iso_str_printf(out, "%s against %s: %zu shared budgets, %zu and %zu looped runs, ", v->name,
-                       c->base_name, v->n_budgets, v->n_own, v->n_base);
-        write_plain_runs(out, v);
-        iso_str_printf(out, "; R2 of the common law %.4f.\n", v->joint.r2);
+        iso_str_printf(out, "%s: %zu looped runs; ", v->name, v->n_runs);
+        if (v->n_ignored)
+            iso_str_printf(out, "its %zu runs of r = 1 are not used; ", v->n_ignored);
+        write_shared_law(out, v);
+        iso_str_puts(out, ".\n");
     }
     struct iso_table t;
     iso_compare_summary_table(&t, c);
-    write_table(out, "Change of phi, with the paired bootstrap's 95 % interval", &t, colour);
+    write_table(out, "Change of phi, with its 95 % interval", &t, colour);
     iso_compare_channel_table(&t, c);
     write_table(out, "Where the change of the compute-optimal loss comes from, in nats", &t,
                 colour);
 }
 
-static void put_channels(struct iso_json_out *w, const struct iso_variant *v)
+static void put_channels(struct iso_json_out *w, const struct iso_delta *d)
 {
     iso_json_begin(w, "channels", '[');
-    for (size_t i = 0; i < v->n_channels; i++) {
-        const struct iso_channel *c = &v->channel[i];
+    for (size_t i = 0; i < d->n_channels; i++) {
+        const struct iso_channel *c = &d->channel[i];
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", c->budget);
         iso_json_put_number(w, "r", c->r);
@@ -119,35 +127,51 @@ static void put_channels(struct iso_json_out *w, const struct iso_variant *v)
     iso_json_end(w, ']');
 }
 
-static void put_variant(struct iso_json_out *w, const struct iso_variant *v)
+static void put_delta(struct iso_json_out *w, const struct iso_delta *d)
+{
+    iso_json_put_number(w, "phi_base", d->phi_base);
+    iso_json_put_number(w, "phi", d->phi);
+    iso_json_put_number(w, "delta_phi", d->delta_phi);
+    iso_put_pair(w, "delta_phi_interval", d->low, d->high);
+    iso_json_put_number(w, "delta_phi_error", d->error);
+    iso_json_put_number(w, "df", d->df);
+    iso_json_put_string(w, "verdict", iso_verdict_name(d->verdict));
+    iso_json_put_number(w, "loss_change", d->change);
+    iso_json_put_number(w, "token", d->token);
+    iso_json_put_number(w, "token_error", d->token_error);
+    iso_json_put_number(w, "capacity", d->capacity);
+    iso_json_put_number(w, "width", d->width);
+    iso_json_put_number(w, "inference_change", d->inference_change);
+    iso_json_put_number(w, "r2", d->r2);
+}
+
+static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
+                        const struct iso_variant *v)
 {
     iso_json_begin(w, NULL, '{');
     iso_json_put_string(w, "name", v->name);
-    iso_json_put_number(w, "phi", v->phi);
-    iso_json_put_number(w, "phi_base", v->phi_base);
-    iso_json_put_number(w, "delta_phi", v->delta_phi);
-    iso_put_pair(w, "delta_phi_interval", v->delta_low, v->delta_high);
-    iso_json_put_number(w, "share_below_0", v->share_below);
-    iso_json_put_number(w, "share_above_0", v->share_above);
-    iso_json_put_string(w, "verdict", iso_verdict_name(v->verdict));
+    iso_json_put_string(w, "estimator", iso_variant_estimator(v));
+    put_delta(w, v->headline);
     iso_json_put_string(w, "sentence", v->sentence);
     if (v->undetermined)
         iso_json_put_string(w, "undetermined", v->undetermined);
-    iso_json_put_number(w, "loss_change", v->mean_change);
-    iso_json_put_number(w, "inference_change", v->inference_change);
-    iso_json_put_int(w, "n_budgets", (int64_t)v->n_budgets);
-    iso_json_put_int(w, "n_runs", (int64_t)v->n_own);
-    iso_json_put_int(w, "n_base_runs", (int64_t)v->n_base);
-    iso_json_put_int(w, "n_shared_runs", (int64_t)v->n_shared);
-    iso_json_put_number(w, "r2", v->joint.r2);
-    iso_json_begin(w, "separate", '{');
-    iso_json_put_number(w, "phi_base", v->separate_base.phi);
-    iso_json_put_number(w, "phi", v->separate.phi);
-    iso_json_put_number(w, "delta_phi", v->separate_delta);
-    iso_put_pair(w, "delta_phi_interval", v->separate_low, v->separate_high);
+    iso_json_put_int(w, "n_budgets", (int64_t)c->n_budgets);
+    iso_json_put_int(w, "n_runs", (int64_t)v->n_runs);
+    iso_json_put_int(w, "n_base_runs", (int64_t)c->n_base);
+    iso_json_put_int(w, "n_shared_runs", (int64_t)c->n_plain);
+    iso_json_begin(w, "shared_law", '{');
+    iso_json_put_number(w, "statistic", v->shared.statistic);
+    iso_json_put_number(w, "df", v->shared.df);
+    iso_json_put_number(w, "df_error", v->shared.df_error);
+    iso_json_put_number(w, "p", v->shared.p);
     iso_json_end(w, '}');
-    put_channels(w, v);
-    iso_json_put_numbers(w, "resamples", v->resample, v->n_resamples);
+    iso_json_begin(w, "joint", '{');
+    put_delta(w, &v->joint);
+    iso_json_end(w, '}');
+    iso_json_begin(w, "separate", '{');
+    put_delta(w, &v->separate);
+    iso_json_end(w, '}');
+    put_channels(w, v->headline);
     iso_json_end(w, '}');
 }
 
@@ -157,7 +181,7 @@ void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *c)
     iso_json_put_string(w, "base", c->base_name);
     iso_json_begin(w, "variants", '[');
     for (size_t i = 0; i < c->n; i++)
-        put_variant(w, &c->variant[i]);
+        put_variant(w, c, &c->variant[i]);
     iso_json_end(w, ']');
     iso_json_end(w, '}');
 }

@@ -90,17 +90,22 @@ double iso_f_tail(double f, double df1, double df2)
     return beta_inc(df2 / 2, df1 / 2, df2 / (df2 + df1 * f));
 }
 
-double iso_mean_error(double sd, size_t df, size_t n)
+double iso_t_quantile(double share, double df)
 {
-    if (df == 0 || n == 0)
-        return NAN;
-    double low = 0, high = 1e3; /* of t: P(|t| > x) = P(F > x^2) with (1, df) */
-    for (int i = 0; i < 60; i++) {
-        double middle = 0.5 * (low + high);
-        if (iso_f_tail(middle * middle, 1, (double)df) > 0.05)
+    double low = 0, high = 1;
+    while (high < 1e9 && iso_f_tail(high * high, 1, df) > 1 - share) /* P(|t| > x) */
+        high *= 2;
+    for (int i = 0; i < 100; i++) {
+        const double middle = 0.5 * (low + high);
+        if (iso_f_tail(middle * middle, 1, df) > 1 - share)
             low = middle;
         else
             high = middle;
     }
-    return high * sd / sqrt((double)n);
+    return df > 0 ? high : NAN;
+}
+
+double iso_mean_error(double sd, size_t df, size_t n)
+{
+    return n ? iso_t_quantile(0.95, (double)df) * sd / sqrt((double)n) : NAN;
 }

@@ -8,16 +8,6 @@
 
 /* --- iso-FLOPs panels ------------------------------------------------------------------------ */
 
-static bool in_shared_budget(const struct iso_run *run, const void *ctx)
-{
-    const struct iso_compare *c = ctx;
-    for (size_t i = 0; i < c->n; i++)
-        for (size_t k = 0; k < c->variant[i].runs->n; k++)
-            if (c->variant[i].runs->at[k].budget == run->budget)
-                return true;
-    return false;
-}
-
 static void add_recipe(struct iso_panel *p, const char *name, double phi,
                        const struct iso_runs *runs, const struct iso_fit *fit,
                        const struct iso_fig_keys *keys)
@@ -34,26 +24,21 @@ static void add_recipe(struct iso_panel *p, const char *name, double phi,
 
 static const char *build_isoflops(struct iso_figure *f, const void *data)
 {
-    const struct iso_compare_view *view = data;
-    const struct iso_compare *c = view->compare;
+    const struct iso_compare *c = data;
     size_t n = c->n + 1, cols = n < 3 ? n : n == 4 ? 2 : 3;
     iso_figure_init(f, (struct iso_panel_grid){.rows = (n + cols - 1) / cols,
                                                .cols = cols,
                                                .share_x = ISO_SHARE_ALL,
                                                .share_y = ISO_SHARE_ALL,
                                                .panel_height = 300});
-    struct iso_runs shared = {0};
-    iso_runs_filter(&shared, view->base->runs, in_shared_budget, c);
-    struct iso_fig_keys keys = iso_fig_keys_of(f, &shared);
-    add_recipe(&f->panel[0], c->base_name, c->n ? c->variant[0].phi_base : view->base->fit.phi,
-               &shared, &view->base->fit, &keys);
+    struct iso_fig_keys keys = iso_fig_keys_of(f, c->base_runs);
+    add_recipe(&f->panel[0], c->base_name, c->base_fit.phi, c->base_runs, &c->base_fit, &keys);
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
-        add_recipe(&f->panel[i + 1], v->name, v->phi, v->runs, &v->separate, &keys);
+        add_recipe(&f->panel[i + 1], v->name, v->headline->phi, v->runs, &v->fit, &keys);
     }
     iso_fig_legend_budgets(f, &keys);
     iso_fig_legend_archs(f, &keys);
-    iso_runs_release(&shared);
     return NULL;
 }
 
@@ -79,29 +64,35 @@ static const char *short_name(struct iso_figure *f, const char *name)
 }
 
 static void add_delta(struct iso_panel *p, struct iso_ink ink, enum iso_mark mark, const char *what,
-                      const char *name, double y, double delta, double low, double high)
+                      const char *name, double y, const struct iso_delta *d)
 {
-    if (!isfinite(delta))
+    if (!isfinite(d->delta_phi))
         return;
     struct iso_series *range = iso_panel_series(p, ISO_SERIES_RANGES, ink);
     struct iso_series *point = iso_panel_marks(p, ink, mark, 4.2);
     range->width = 2;
-    if (isfinite(low) && isfinite(high)) {
-        iso_series_add(p, range, low, y)->x2 = high;
-        iso_series_add_tip(p, point, delta, y, "%s, %s\nΔφ = %+.4f [%+.4f, %+.4f]", name, what,
-                           delta, low, high);
+    if (isfinite(d->low) && isfinite(d->high)) {
+        iso_series_add(p, range, d->low, y)->x2 = d->high;
+        iso_series_add_tip(p, point, d->delta_phi, y, "%s, %s\nΔφ = %+.4f [%+.4f, %+.4f]", name,
+                           what, d->delta_phi, d->low, d->high);
     } else {
-        iso_series_add_tip(p, point, delta, y, "%s, %s\nΔφ = %+.4f", name, what, delta);
+        iso_series_add_tip(p, point, d->delta_phi, y, "%s, %s\nΔφ = %+.4f", name, what,
+                           d->delta_phi);
     }
+}
+
+/* The headline in colour, the other estimator muted. */
+static struct iso_ink ink_of(const struct iso_variant *v, const struct iso_delta *d)
+{
+    return iso_inks[v->headline == d ? ISO_INK_ACCENT : ISO_INK_MUTED];
 }
 
 static const char *build_delta(struct iso_figure *f, const void *data)
 {
-    const struct iso_compare_view *view = data;
-    const struct iso_compare *c = view->compare;
+    const struct iso_compare *c = data;
     bool any = false;
     for (size_t i = 0; i < c->n; i++)
-        any |= isfinite(c->variant[i].delta_phi);
+        any |= isfinite(c->variant[i].headline->delta_phi);
     if (!any)
         return "These runs do not determine φ, so there is no change of it.";
     iso_figure_init(
@@ -117,10 +108,10 @@ static const char *build_delta(struct iso_figure *f, const void *data)
         at[i] = -(double)i;
         name[i] = short_name(f, v->name);
         f->grid.left = fmax(f->grid.left, iso_text_width(name[i]) + 20);
-        add_delta(p, iso_inks[ISO_INK_ACCENT], ISO_MARK_CIRCLE, "one joint model", v->name,
-                  at[i] + 0.14, v->delta_phi, v->delta_low, v->delta_high);
-        add_delta(p, iso_inks[ISO_INK_MUTED], ISO_MARK_SQUARE, "separate fits", v->name,
-                  at[i] - 0.18, v->separate_delta, v->separate_low, v->separate_high);
+        add_delta(p, ink_of(v, &v->joint), ISO_MARK_CIRCLE, "joint", v->name, at[i] + 0.14,
+                  &v->joint);
+        add_delta(p, ink_of(v, &v->separate), ISO_MARK_SQUARE, "separate", v->name, at[i] - 0.18,
+                  &v->separate);
     }
     iso_axis_set(
         &p->x,
@@ -132,9 +123,8 @@ static const char *build_delta(struct iso_figure *f, const void *data)
     p->y.n_given = c->n;
     iso_axis_range(&p->y, -(double)c->n + 0.45, 0.55);
     struct iso_series like = {.kind = ISO_SERIES_MARKS, .mark = ISO_MARK_CIRCLE, .size = 4.2};
-    like.ink = iso_inks[ISO_INK_ACCENT];
-    iso_figure_legend(f, &like, "one joint model, shared {/:Italic r} = 1");
     like.ink = iso_inks[ISO_INK_MUTED];
+    iso_figure_legend(f, &like, "joint: one law for both recipes");
     like.mark = ISO_MARK_SQUARE;
     iso_figure_legend(f, &like, "separate fits");
     return NULL;
@@ -143,8 +133,8 @@ static const char *build_delta(struct iso_figure *f, const void *data)
 const struct iso_figure_row iso_fig_compare_delta = {
     .name = "compare-delta",
     .title = "Change of φ",
-    .caption = "Δφ of each recipe against the base with its 95&nbsp;% interval from a paired block "
-               "bootstrap of the difference. Right of the dashed line a recurrence is worth more "
-               "than under the base.",
+    .caption = "Δφ of each recipe against the base with its 95&nbsp;% interval, by two "
+               "estimators; the one in colour is the headline. Right of the dashed line a "
+               "recurrence is worth more than under the base.",
     .build = build_delta,
 };

@@ -19,13 +19,8 @@ struct iso_figure_row {
 /* Data: struct iso_analysis. */
 extern const struct iso_figure_row iso_fig_worth, iso_fig_frontier, iso_fig_isoflops,
     iso_fig_allocation, iso_fig_quality, iso_fig_residuals, iso_fig_phi, iso_fig_forest;
-/* Data: struct iso_compare_view. */
+/* Data: struct iso_compare. */
 extern const struct iso_figure_row iso_fig_compare_isoflops, iso_fig_compare_delta;
-
-struct iso_compare_view {
-    const struct iso_analysis *base;
-    const struct iso_compare *compare;
-};
 
 /* --- what several figures share (fig_common.c) ------------------------------------------------ */
 

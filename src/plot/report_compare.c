@@ -24,14 +24,14 @@ static enum iso_status put_table(struct iso_page *page, size_t i, const struct i
 enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso_report *report,
                                          struct iso_err *err)
 {
-    struct iso_compare_view view = {report->analysis, report->compare};
-    enum iso_status st = iso_page_figure(page, &iso_fig_compare_delta, &view, err);
+    const struct iso_compare *compare = report->compare;
+    enum iso_status st = iso_page_figure(page, &iso_fig_compare_delta, compare, err);
     if (st == ISO_OK)
-        st = put_table(page, 0, report->compare, err);
+        st = put_table(page, 0, compare, err);
     if (st == ISO_OK)
-        st = iso_page_figure(page, &iso_fig_compare_isoflops, &view, err);
+        st = iso_page_figure(page, &iso_fig_compare_isoflops, compare, err);
     if (st == ISO_OK)
-        st = put_table(page, 1, report->compare, err);
+        st = put_table(page, 1, compare, err);
     return st;
 }
 

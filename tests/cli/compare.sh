@@ -14,19 +14,38 @@ quick=(--starts 10 --resamples 40)
 "$B"/isodepth compare $base "$work/better.csv" "$work/same.csv" "${quick[@]}" >"$work/page"
 grep -q '^better: capacity gain; phi changes by +0.[12]' "$work/page" || fail "$(head -n 1 "$work/page")"
 grep -q '^same: undecided at this noise; phi changes by [+-]0.000' "$work/page" || fail "$(sed -n 2p "$work/page")"
-grep -q '4 shared budgets, 60 and 60 looped runs, 20 shared runs of r = 1' "$work/page" || fail "protocol"
+grep -q '^paper_baseline: 4 shared budgets, 60 looped runs; 20 runs of r = 1, those of paper_baseline, for all' "$work/page" ||
+    fail "protocol"
+grep -q '^same: 60 looped runs; its 20 runs of r = 1 are not used' "$work/page" || fail "runs that are not used"
 
-"$B"/isodepth compare $base "$work/better.csv" "${quick[@]}" --json -j1 >"$work/one.json"
-"$B"/isodepth compare $base "$work/better.csv" "${quick[@]}" --json -j3 >"$work/three.json"
+# Two variants in one call, on several threads and without resampling: the same digits.
+"$B"/isodepth compare $base "$work/better.csv" "$work/same.csv" "${quick[@]}" --json -j1 >"$work/one.json"
+"$B"/isodepth compare $base "$work/better.csv" "$work/same.csv" "${quick[@]}" --json -j3 >"$work/three.json"
 cmp "$work/one.json" "$work/three.json" || fail "the number of threads changes the digits"
-python3 - "$work/one.json" <<'P' || fail "JSON"
+"$B"/isodepth compare $base "$work/better.csv" --starts 10 --resamples 0 --json >"$work/none.json"
+python3 - "$work/one.json" "$work/none.json" "$work/page" <<'P' || fail "JSON"
 import json, sys
-v, = json.load(open(sys.argv[1]))["variants"]
+v, same = json.load(open(sys.argv[1]))["variants"]
+none, = json.load(open(sys.argv[2]))["variants"]
+page = open(sys.argv[3]).read().splitlines()
 assert v["name"] == "better" and v["verdict"] == "capacity gain"
-low, high = v["delta_phi_interval"]
-assert 0 < low < v["delta_phi"] < high
-assert abs(v["phi"] - v["phi_base"] - v["delta_phi"]) < 1e-12
-assert v["share_above_0"] == 1
+for x, other in ((v, same), (same, v)):
+    low, high = x["delta_phi_interval"]
+    assert low < x["delta_phi"] < high
+    assert list(x["joint"]) == list(x["separate"])
+    for name in "joint", "separate":
+        e = x[name]
+        assert abs(e["phi"] - e["phi_base"] - e["delta_phi"]) < 1e-12
+        assert e["phi_base"] == other[name]["phi_base"] == x["phi_base"]  # one base
+    headline = x[x["estimator"]]
+    for key in headline:
+        assert x[key] == headline[key], key
+    assert (x["estimator"] == "joint") == (x["shared_law"]["p"] >= 0.05)
+    assert x["shared_law"]["df"] == 3
+assert v["delta_phi_interval"][0] > 0
+for key in "delta_phi", "delta_phi_interval", "verdict", "sentence", "joint", "separate", "shared_law":
+    assert none[key] == v[key], key  # nothing here needs resampling
+assert page[:2] == [v["sentence"], same["sentence"]]  # the page says what the JSON says
 assert len(v["channels"]) == 12
 for c in v["channels"]:
     assert abs(c["token"] + c["capacity"] + c["width"] - c["change"]) < 1e-9
@@ -34,10 +53,6 @@ for c in v["channels"]:
     assert c["variant_inference_flops"] < c["base_inference_flops"]
 P
 "$B"/isodepth compare $base "$work/better.csv" "${quick[@]}" --latex | grep -q '\\toprule' || fail "--latex"
-# Without resamples: the change, no interval and no verdict.
-"$B"/isodepth compare $base "$work/better.csv" --starts 10 --resamples 0 >"$work/page"
-grep -q '^better: not judged, no interval was computed; phi changes by +0.[0-9]* and the' "$work/page" ||
-    fail "--resamples 0: $(head -n 1 "$work/page")"
 if grep -qw nan "$work/page"; then fail "nan on the page"; fi
 
 # Names: known endings alone are cut, slashes do not matter, equal names get their folder.

@@ -2,13 +2,14 @@
 #include "test.h"
 
 #include "fit/compare.h"
-#include "fit_synth.h"
+#include "fit/stats.h"
+#include "pair_synth.h"
 
 #include <string.h>
 
 static struct iso_compare_options few(void)
 {
-    struct iso_compare_options o = {.fit = iso_fit_defaults(), .resamples = 60};
+    struct iso_compare_options o = {.fit = iso_fit_defaults()};
     o.fit.starts = 20;
     o.fit.threads = 2;
     return o;
@@ -61,17 +62,18 @@ static void test_truncated(void **state)
     variant.law.phi = 0.38;
     compare(&c, table, &base, &variant);
     const struct iso_variant *v = &c.variant[0];
-    assert_near(v->phi_base, 0.46, 1e-6);
-    assert_near(v->phi, 0.38, 1e-6);
-    assert_near(v->delta_phi, -0.08, 1e-6);
-    assert_near(v->separate_delta, -0.08, 1e-5);
-    assert_int_equal(v->n_budgets, 4);
-    assert_int_equal(v->n_own, 60);
-    assert_int_equal(v->n_base, 60);
-    assert_int_equal(v->n_shared, 20);
-    assert_int_equal(v->n_channels, 12);
-    for (size_t i = 0; i < v->n_channels; i++) {
-        const struct iso_channel *ch = &v->channel[i];
+    const struct iso_delta *d = v->headline;
+    assert_near(d->phi_base, 0.46, 1e-6);
+    assert_near(d->phi, 0.38, 1e-6);
+    assert_near(v->joint.delta_phi, -0.08, 1e-6);
+    assert_near(v->separate.delta_phi, -0.08, 1e-5);
+    assert_int_equal(c.n_budgets, 4);
+    assert_int_equal(v->n_runs, 60);
+    assert_int_equal(c.n_base, 60);
+    assert_int_equal(c.n_plain, 20);
+    assert_int_equal(d->n_channels, 12);
+    for (size_t i = 0; i < d->n_channels; i++) {
+        const struct iso_channel *ch = &d->channel[i];
         const int r = (int)ch->r;
         double base_loss, variant_loss;
         const double d_b = best_width(&base.law, r, ch->budget, 1, &base_loss);
@@ -92,8 +94,8 @@ static void test_truncated(void **state)
         const double inference = synth_flops(ch->base_d_model, r, 1) / 3;
         assert_near(ch->base_inference, inference, 1e-4 * inference);
     }
-    assert_int_equal(v->verdict, ISO_VERDICT_TRADE);
-    assert_true(v->inference_change > 0.05);
+    assert_int_equal(d->verdict, ISO_VERDICT_TRADE);
+    assert_true(d->inference_change > 0.05);
     assert_non_null(strstr(v->sentence, "token gain, capacity loss"));
     assert_non_null(strstr(v->sentence, "inference cost of the compute-optimal model up"));
     release(&c, table);
@@ -117,12 +119,13 @@ static void test_hyper(void **state)
     variant.law.phi = 0.65;
     compare(&c, table, &base, &variant);
     const struct iso_variant *v = &c.variant[0];
-    assert_near(v->delta_phi, 0.19, 0.05);
-    assert_true(v->delta_low > 0 && v->delta_low < v->delta_phi && v->delta_phi < v->delta_high);
-    assert_true(v->share_above == 1);
-    assert_int_equal(v->verdict, ISO_VERDICT_CAPACITY);
-    assert_true(v->inference_change < 0);
-    assert_true(v->delta_high - v->delta_low < v->separate_high - v->separate_low);
+    const struct iso_delta *d = v->headline;
+    assert_string_equal(iso_variant_estimator(v), "joint");
+    assert_near(d->delta_phi, 0.19, 0.05);
+    assert_true(d->low > 0 && d->low < d->delta_phi && d->delta_phi < d->high);
+    assert_int_equal(d->verdict, ISO_VERDICT_CAPACITY);
+    assert_true(d->inference_change < 0);
+    assert_true(d->high - d->low < v->separate.high - v->separate.low);
     release(&c, table);
 }
 
@@ -147,14 +150,13 @@ static void test_plain_of_variant(void **state)
         struct iso_compare c;
         struct iso_str page = {0};
         assert_int_equal(iso_compare_run(&c, &kept[0], &kept[1], 1, names, &o, NULL), ISO_OK);
-        const struct iso_variant *v = &c.variant[0];
-        assert_int_equal(v->n_shared, plain ? 25 : 0);
-        assert_int_equal(v->n_ignored, 0);
-        assert_int_equal(v->joint.n_runs, v->n_base + v->n_own + v->n_shared);
+        assert_int_equal(c.n_plain, plain ? 25 : 0);
+        assert_int_equal(c.variant[0].n_ignored, 0);
+        assert_int_equal(c.base_fit.n_runs, c.n_base + c.n_plain);
+        assert_int_equal(c.variant[0].fit.n_runs, c.variant[0].n_runs + c.n_plain);
         iso_compare_write_page(&page, &c, false);
-        assert_non_null(
-            strstr(page.text, plain ? "25 shared runs of r = 1 (those of the variant; the base"
-                                    : "looped runs, no runs of r = 1; R2"));
+        assert_non_null(strstr(page.text, plain ? "25 runs of r = 1, those of variant, for all"
+                                                : "looped runs; no runs of r = 1."));
         iso_str_release(&page);
         iso_compare_release(&c);
         size_t n = 0;
@@ -184,7 +186,7 @@ static void test_token_gain(void **state)
     struct iso_compare c;
     struct iso_runs table[2];
     compare(&c, table, &base, &variant);
-    assert_int_equal(c.variant[0].verdict, ISO_VERDICT_TOKENS);
+    assert_int_equal(c.variant[0].headline->verdict, ISO_VERDICT_TOKENS);
     assert_non_null(strstr(c.variant[0].sentence, "token gain only"));
     release(&c, table);
 }
@@ -201,8 +203,8 @@ static void test_no_change(void **state)
     struct iso_runs table[2];
     compare(&c, table, &base, &variant);
     const struct iso_variant *v = &c.variant[0];
-    assert_int_equal(v->verdict, ISO_VERDICT_UNDECIDED);
-    assert_true(v->delta_low < 0 && v->delta_high > 0);
+    assert_int_equal(v->headline->verdict, ISO_VERDICT_UNDECIDED);
+    assert_true(v->headline->low < 0 && v->headline->high > 0);
     assert_int_equal(v->n_ignored, 20); /* its own r = 1 runs: those of the base serve both */
     release(&c, table);
 }
@@ -223,8 +225,8 @@ static void test_other_law(void **state)
     for (size_t i = 0; iso_laws[i]; i++) {
         o.fit.law = iso_laws[i];
         assert_int_equal(iso_compare_run(&c, &table[0], &table[1], 1, names, &o, NULL), ISO_OK);
-        assert_near(c.variant[0].delta_phi, 0.1, 1e-5);
-        assert_near(c.variant[0].delta_low, 0.1, 1e-4);
+        assert_near(c.variant[0].headline->delta_phi, 0.1, 1e-5);
+        assert_near(c.variant[0].headline->low, 0.1, 1e-4);
         iso_compare_release(&c);
     }
     iso_runs_release(&table[0]);
@@ -242,11 +244,11 @@ static void test_undetermined(void **state)
     variant.law.phi = 0.9;
     compare(&c, table, &base, &variant);
     const struct iso_variant *v = &c.variant[0];
-    assert_int_equal(v->verdict, ISO_VERDICT_UNDETERMINED);
+    assert_int_equal(v->headline->verdict, ISO_VERDICT_UNDETERMINED);
     assert_non_null(
         strstr(v->sentence, "undecided, phi is not determined: all runs have one budg"));
-    assert_true(isnan(v->delta_phi) && isnan(v->delta_low) && isnan(v->mean_change));
-    assert_int_equal(v->n_channels + v->n_resamples, 0);
+    assert_true(isnan(v->joint.delta_phi) && isnan(v->separate.low) && isnan(v->joint.change));
+    assert_int_equal(v->headline->n_channels, 0);
     release(&c, table);
 }
 
@@ -269,13 +271,254 @@ static void test_nothing_shared(void **state)
     release(&c, table);
 }
 
+/* Student's t against tables. */
+static void test_t_quantile(void **state)
+{
+    (void)state;
+    assert_near(iso_t_quantile(0.95, 1), 12.7062, 1e-4);
+    assert_near(iso_t_quantile(0.95, 9), 2.26216, 1e-5);
+    assert_near(iso_t_quantile(0.99, 30), 2.75000, 1e-5);
+    assert_near(iso_t_quantile(0.95, 1e7), 1.95996, 1e-5);
+    assert_true(isnan(iso_t_quantile(0.95, 0)));
+}
+
+static void take_without(struct iso_runs *out, const struct iso_runs *from, double budget, double r)
+{
+    *out = (struct iso_runs){0};
+    for (size_t i = 0; i < from->n; i++)
+        if (from->at[i].budget != budget || from->at[i].r != r)
+            *ISO_PUSH(out->at, out->n, out->room) = from->at[i];
+}
+
+/* The error is that of comparing again without each cell, and its degrees of freedom follow from
+ * what the cells say about phi. */
+static void test_error(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"base", "variant"};
+    const struct iso_compare_options o = few();
+    struct pair_synth p = pair_of(0.05, 5e-3, false);
+    struct iso_runs table[2];
+    struct iso_compare c;
+    double joint[16], separate[16], cells = 0, sum = 0, squares = 0;
+    p.seed = 4;
+    pair_runs(table, &p);
+    assert_int_equal(iso_compare_run(&c, &table[0], &table[1], 1, names, &o, NULL), ISO_OK);
+    const struct iso_variant *v = &c.variant[0];
+    for (int b = 0; b < PAIR_BUDGETS; b++)
+        for (int r = 1; r <= 8; r *= 2) {
+            struct iso_runs left[2];
+            struct iso_compare without;
+            for (int k = 0; k < 2; k++)
+                take_without(&left[k], &table[k], synth_budget[b], r);
+            assert_int_equal(iso_compare_run(&without, &left[0], &left[1], 1, names, &o, NULL),
+                             ISO_OK);
+            joint[(int)cells] = without.variant[0].joint.delta_phi;
+            separate[(int)cells++] = without.variant[0].separate.delta_phi;
+            release(&without, left);
+            const struct iso_fit *f = &c.base_fit;
+            double weight = 0;
+            for (int k = 0; k < 2; k++)
+                for (size_t i = 0; r > 1 && i < table[k].n; i++) {
+                    const struct iso_run *run = &table[k].at[i];
+                    if (run->budget != synth_budget[b] || run->r != r)
+                        continue;
+                    const double worth = pow(r, f->phi) * run->n_rec;
+                    const double n_eff = run->n_once + run->n_inject + worth;
+                    const double slope = f->A * pow(n_eff, -f->alpha) * f->alpha * log(r) * worth /
+                                         n_eff / iso_fit_loss(f, run);
+                    weight += slope * slope;
+                }
+            sum += weight;
+            squares += weight * weight;
+        }
+    const struct {
+        const struct iso_delta *d;
+        const double *left_out;
+    } check[] = {{&v->joint, joint}, {&v->separate, separate}};
+    for (int k = 0; k < 2; k++) {
+        const struct iso_delta *d = check[k].d;
+        double mean = 0, spread = 0;
+        for (int i = 0; i < 16; i++)
+            mean += check[k].left_out[i] / 16;
+        for (int i = 0; i < 16; i++)
+            spread += pow(check[k].left_out[i] - mean, 2);
+        assert_near(d->error, sqrt(spread * 15 / 16), 1e-5 * d->error);
+        assert_near(d->df, sum * sum / squares - 1, 1e-3);
+        assert_near(d->high - d->delta_phi, iso_t_quantile(0.95, d->df) * d->error, 1e-12);
+        assert_near(d->delta_phi - d->low, d->high - d->delta_phi, 1e-12);
+    }
+    release(&c, table);
+}
+
+/* A short form of tests/long/test_delta.c: how often intervals and verdicts are wrong. */
+static void test_calibrated(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    for (int kind = 0; kind < 3; kind++) {
+        const struct pair_synth same = pair_of(0, kind ? 5e-3 : 0, kind == 2);
+        const struct pair_counts n = pair_study(&same, N);
+        assert_true(n.wrong <= 3);
+        assert_true(n.headline >= N - 5 && n.joint >= N - 5 && n.separate >= N - 5);
+        assert_true(n.joint < N || n.separate < N); /* and not because they are endless */
+        assert_true(n.rejected <= 5);
+    }
+    const struct pair_synth less = pair_of(-0.08, 0, false);
+    assert_true(pair_study(&less, N).found >= N - 4);
+}
+
+/* The base's phi does not depend on what it is compared with. */
+static void test_one_base(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"base", "less", "same", "more"};
+    const struct iso_compare_options o = few();
+    struct iso_runs base, variant[3];
+    struct iso_compare c;
+    for (int i = 0; i < 3; i++) {
+        struct pair_synth p = pair_of(0.2 * (i - 1), 0, false);
+        struct iso_runs table[2];
+        p.seed = 11;
+        pair_runs(table, &p);
+        variant[i] = table[1];
+        if (i == 0)
+            base = table[0];
+        else
+            iso_runs_release(&table[0]);
+    }
+    assert_int_equal(iso_compare_run(&c, &base, variant, 3, names, &o, NULL), ISO_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_true(c.variant[i].joint.phi_base == c.base_fit.phi);
+        assert_true(c.variant[i].separate.phi_base == c.base_fit.phi);
+        assert_near(c.variant[i].joint.delta_phi, 0.2 * (i - 1), 0.05);
+    }
+    iso_compare_release(&c);
+    iso_runs_release(&base);
+    for (int i = 0; i < 3; i++)
+        iso_runs_release(&variant[i]);
+}
+
+/* All recipes of a call are cut to the budgets that all of them have. */
+static void test_budgets_of_all(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"base", "four", "upper"};
+    const struct iso_compare_options o = few();
+    const struct synth four = {.law = synth_paper, .n_budgets = 4, .looped_only = true};
+    const struct synth six = {.law = synth_paper};
+    struct iso_runs base, variant[2];
+    struct iso_compare c;
+    struct iso_err err;
+    for (int drop = 2; drop <= 4; drop += 2) {
+        synth_runs(&base, &six);
+        synth_runs(&variant[0], &four);
+        synth_runs(&variant[1], &six);
+        size_t n = 0;
+        for (size_t i = 0; i < variant[1].n; i++)
+            if (variant[1].at[i].budget >= synth_budget[drop])
+                variant[1].at[n++] = variant[1].at[i];
+        variant[1].n = n;
+        const enum iso_status st = iso_compare_run(&c, &base, variant, 2, names, &o, &err);
+        if (drop == 2) {
+            assert_int_equal(st, ISO_OK);
+            assert_int_equal(c.n_budgets, 2);
+            assert_int_equal(c.variant[0].n_runs, 33);
+        } else {
+            assert_int_equal(st, ISO_BAD_INPUT);
+            assert_non_null(strstr(err.msg, "compare fewer variants at a time"));
+        }
+        iso_compare_release(&c);
+        iso_runs_release(&base);
+        iso_runs_release(&variant[0]);
+        iso_runs_release(&variant[1]);
+    }
+}
+
+/* A token channel that is a small part of the change is not named. */
+static void test_small_channel(void **state)
+{
+    (void)state;
+    const struct synth base = {.law = synth_paper};
+    struct synth variant = {
+        .law = synth_paper, .n_budgets = 4, .looped_only = true, .flops_share = 0.97};
+    struct iso_compare c;
+    struct iso_runs table[2];
+    variant.law.phi += 0.15;
+    compare(&c, table, &base, &variant);
+    const struct iso_delta *d = c.variant[0].headline;
+    assert_true(d->token < -1e-3 && d->token > 0.2 * d->change);
+    assert_int_equal(d->verdict, ISO_VERDICT_CAPACITY);
+    release(&c, table);
+    variant.flops_share = 0.8; /* and a large part is */
+    compare(&c, table, &base, &variant);
+    assert_int_equal(c.variant[0].headline->verdict, ISO_VERDICT_BOTH);
+    release(&c, table);
+}
+
+/* Looped runs with another E: one law is rejected, and the separate fits speak. */
+static void test_other_e(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"base", "variant"};
+    const struct iso_compare_options o = few();
+    struct pair_synth p = pair_of(0, 0, false);
+    struct iso_runs table[2];
+    struct iso_compare c;
+    p.variant.E += 0.03;
+    p.seed = 5;
+    pair_runs(table, &p);
+    assert_int_equal(iso_compare_run(&c, &table[0], &table[1], 1, names, &o, NULL), ISO_OK);
+    const struct iso_variant *v = &c.variant[0];
+    assert_true(v->shared.p < 0.01);
+    assert_near(v->shared.df, 3, 0);
+    assert_near(v->shared.df_error, 9, 0); /* 12 looped cells */
+    assert_string_equal(iso_variant_estimator(v), "separate");
+    assert_non_null(strstr(v->sentence, "one law does not fit both recipes, p = "));
+    release(&c, table);
+}
+
+/* Too few runs are left without a cell: a change, no interval, no verdict. */
+static void test_too_few_cells(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"base", "variant"};
+    const struct iso_compare_options o = few();
+    const struct synth all = {.law = synth_paper, .n_budgets = 2};
+    struct iso_runs table[2], kept[2] = {0};
+    struct iso_compare c;
+    synth_runs(&table[0], &all);
+    synth_runs(&table[1], &all);
+    for (size_t i = 0; i < table[0].n; i++) { /* two widths of r = 1 and 2: eight runs, less one */
+        const struct iso_run *run = &table[0].at[i];
+        if (run->r > 2 || run->s < 8 || run->s > 10 || (run->r == 1 && i == 1))
+            continue;
+        for (int k = 0; k < 2; k++)
+            *ISO_PUSH(kept[k].at, kept[k].n, kept[k].room) = *run;
+    }
+    assert_int_equal(kept[0].n, 7);
+    assert_int_equal(iso_compare_run(&c, &kept[0], &kept[1], 1, names, &o, NULL), ISO_OK);
+    assert_int_equal(c.variant[0].headline->verdict, ISO_VERDICT_NONE);
+    assert_near(c.variant[0].headline->delta_phi, 0, 1e-3);
+    assert_non_null(
+        strstr(c.variant[0].sentence, "not judged, too few cells for an interval; phi"));
+    assert_null(strstr(c.variant[0].sentence, "nan"));
+    release(&c, kept);
+    iso_runs_release(&table[0]);
+    iso_runs_release(&table[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncated),    cmocka_unit_test(test_hyper),
-        cmocka_unit_test(test_no_change),    cmocka_unit_test(test_other_law),
-        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_plain_of_variant),
-        cmocka_unit_test(test_token_gain),   cmocka_unit_test(test_nothing_shared),
+        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_hyper),
+        cmocka_unit_test(test_no_change),      cmocka_unit_test(test_other_law),
+        cmocka_unit_test(test_undetermined),   cmocka_unit_test(test_plain_of_variant),
+        cmocka_unit_test(test_token_gain),     cmocka_unit_test(test_nothing_shared),
+        cmocka_unit_test(test_t_quantile),     cmocka_unit_test(test_error),
+        cmocka_unit_test(test_calibrated),     cmocka_unit_test(test_one_base),
+        cmocka_unit_test(test_budgets_of_all), cmocka_unit_test(test_small_channel),
+        cmocka_unit_test(test_other_e),        cmocka_unit_test(test_too_few_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,12 @@
+/* Delta phi of one pair of recipes, by two estimators, with errors; see delta.c. */
+#ifndef ISO_FIT_DELTA_H
+#define ISO_FIT_DELTA_H
+
+#include "fit/compare.h"
+
+/* Fills joint, separate (all but their verdicts) and shared, from v->runs and v->fit. */
+enum iso_status iso_delta_run(struct iso_variant *v, struct iso_arena *arena,
+                              const struct iso_runs *base, const struct iso_fit *base_fit,
+                              const struct iso_fit_options *options, struct iso_err *err);
+
+#endif
