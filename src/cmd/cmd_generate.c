@@ -57,7 +57,7 @@ static enum iso_status parse_ids(struct iso_tokens *out, const char *text, int64
          w = strtok_r(NULL, ", ", &save)) {
         int64_t id;
         if (!iso_parse_int(w, &id) || id < 0 || id >= vocab)
-            st = iso_fail(err, ISO_USAGE, "--ids: \"%s\" is no token id below %lld", w,
+            st = iso_fail(err, ISO_USAGE, "--ids: \"%s\" is not a token id below %lld", w,
                           (long long)vocab);
         else
             iso_tokens_put(out, (uint32_t)id);
@@ -97,7 +97,7 @@ static enum iso_status check_length(const struct generate_args *a, const struct 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 enum { REPLACEMENT_LEN = sizeof REPLACEMENT - 1, UNFINISHED = 3 };
 
-/* Appends the bytes with U+FFFD for each that is no UTF-8, as SentencePiece decodes its own. */
+/* Appends the bytes with U+FFFD for each that is not UTF-8, as SentencePiece decodes its own. */
 static void put_readable(struct iso_str *out, const char *bytes, size_t len)
 {
     while (len > 0) {
@@ -150,6 +150,8 @@ static enum iso_status generate(const struct generate_args *a, struct iso_model 
     struct iso_rng rng = {(uint64_t)a->seed, iso_rng_stream("generate", 0), 0};
     struct iso_tokens all = {0};
     enum iso_status st = ISO_OK;
+    if (t)
+        d->vocab = (size_t)t->vocab;
     iso_decoder_feed(d, (const int32_t *)prompt->at, prompt->n);
     for (int64_t i = 0; st == ISO_OK && i < a->tokens; i++) {
         int32_t token = iso_decoder_draw(d, a->temperature, (size_t)a->top_k, &rng);

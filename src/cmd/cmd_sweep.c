@@ -275,7 +275,7 @@ static enum iso_status check_data(struct call *c, char checksum[17])
                       "%s: rows of %" PRId64 " tokens, %s says seq_len: %" PRId64
                       "; pack with --seq-len %" PRId64 " or change the grid",
                       dir, ds.T, c->grid.path, c->grid.seq_len, c->grid.seq_len);
-    else if (ds.vocab != c->grid.vocab)
+    else if (ds.vocab > c->grid.vocab)
         st = iso_fail(c->err, ISO_BAD_INPUT,
                       "%s: a vocabulary of %" PRId64 " tokens, %s says vocab: %" PRId64, dir,
                       ds.vocab, c->grid.path, c->grid.vocab);

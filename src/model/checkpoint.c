@@ -240,12 +240,13 @@ enum iso_status iso_model_open(struct iso_model **m, const char *path, struct is
 enum iso_status iso_model_check_tokenizer(const struct iso_model *m, int64_t vocab, uint64_t hash,
                                           struct iso_err *err)
 {
-    if (vocab != m->arch.vocab)
+    bool own = hash == m->tokenizer_hash; /* or both without a tokenizer */
+    if (vocab > m->arch.vocab || (vocab < m->arch.vocab && !own))
         return iso_fail(err, ISO_BAD_INPUT,
                         "the tokenizer has %" PRId64 " tokens, the model %" PRId64
                         "; use the tokenizer that the model's training data was packed with",
                         vocab, m->arch.vocab);
-    if (hash && m->tokenizer_hash && hash != m->tokenizer_hash)
+    if (hash && m->tokenizer_hash && !own)
         return iso_fail(err, ISO_BAD_INPUT,
                         "the tokenizer has the vocabulary's size, but is not the one that the "
                         "model's training data was packed with (hash %016" PRIx64

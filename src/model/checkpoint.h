@@ -17,8 +17,8 @@ enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *met
                                const struct iso_kern *kern, bool trainable, struct iso_err *err);
 /* Opens a checkpoint to run it, not to train it, with the best kernels of this machine. */
 enum iso_status iso_model_open(struct iso_model **m, const char *path, struct iso_err *err);
-/* Refuses a tokenizer that is not the one of the training data: another vocabulary, or another hash
- * (0: unknown, then any will do). */
+/* Rejects a tokenizer that is not the one of the training data: another hash (0: unknown), or
+ * another vocabulary.  The model's may be larger than that of its own tokenizer. */
 enum iso_status iso_model_check_tokenizer(const struct iso_model *m, int64_t vocab, uint64_t hash,
                                           struct iso_err *err);
 /* Copies the tensors of an open file into m->w: exactly those of the table, in their shapes. */

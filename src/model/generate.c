@@ -14,6 +14,7 @@ struct iso_decoder *iso_decoder_new(struct iso_model *m, size_t longest, int r, 
     size_t V = m->dim.V;
     iso_model_extend(m, longest);
     d->m = m;
+    d->vocab = m->dim.vocab;
     d->pass = iso_pass_new(m, (struct iso_pass_size){longest < ROWS ? longest : ROWS, 1, r, 0});
     iso_kv_init(&d->kv, m, longest, r, budget);
     d->logits = ISO_NEW_N(float, V);
@@ -49,7 +50,7 @@ static int by_logit(const void *a, const void *b, void *logits)
 int32_t iso_decoder_draw(struct iso_decoder *d, double temperature, size_t top_k,
                          struct iso_rng *rng)
 {
-    size_t V = d->m->dim.vocab, n = top_k > 0 && top_k < V ? top_k : V;
+    size_t V = d->vocab, n = top_k > 0 && top_k < V ? top_k : V;
     for (size_t i = 0; i < V; i++)
         d->order[i] = i;
     qsort_r(d->order, V, sizeof *d->order, by_logit, d->logits);

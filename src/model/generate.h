@@ -12,6 +12,7 @@ struct iso_decoder {
     struct iso_kv kv;
     float *logits; /* [V], of what follows the last token fed */
     size_t *order; /* scratch of the sampler */
+    size_t vocab;  /* only tokens below it are drawn; at first all of the model's */
 };
 
 /* Room for `longest` positions at r iterations, of which the last `budget` are kept (0: all). */

@@ -123,17 +123,29 @@ enum iso_status iso_train_set(struct iso_train_settings *s, struct iso_arena *ar
 
 /* --- resolving --- */
 
-static enum iso_status take_from_data(int64_t *setting, int64_t in_data, const char *key,
+/* A setting that is not given is the data's; `fits`: the given one will do. */
+static enum iso_status take_from_data(int64_t *setting, int64_t in_data, bool fits, const char *key,
                                       const char *dir, struct iso_err *err)
 {
     if (*setting == 0)
         *setting = in_data;
-    if (*setting == in_data)
-        return ISO_OK;
-    return iso_fail(err, ISO_BAD_INPUT,
-                    "%s: the data in %s has %" PRId64 ", the settings ask for %" PRId64
-                    "; pack again, or change the setting",
-                    key, dir, in_data, *setting);
+    else if (!fits)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: the data in %s has %" PRId64 ", the settings ask for %" PRId64
+                        "; pack again, or change the setting",
+                        key, dir, in_data, *setting);
+    return ISO_OK;
+}
+
+/* The model's vocabulary may be larger than the data's: then its last tokens are never a target. */
+static enum iso_status complete_from_data(struct iso_grid *g, const struct iso_dataset *data,
+                                          struct iso_err *err)
+{
+    enum iso_status st =
+        take_from_data(&g->seq_len, data->T, g->seq_len == data->T, "seq_len", data->dir, err);
+    return st == ISO_OK ? take_from_data(&g->vocab, data->vocab, g->vocab >= data->vocab, "vocab",
+                                         data->dir, err)
+                        : st;
 }
 
 static enum iso_status check_given(const struct iso_train_settings *s, struct iso_err *err)
@@ -148,7 +160,7 @@ static enum iso_status check_given(const struct iso_train_settings *s, struct is
     return ISO_OK;
 }
 
-/* The horizon as FLOPs, so that planning gives back the steps that were asked for. */
+/* The horizon as FLOPs, from which planning computes the steps that were asked for. */
 static double budget_of(const struct iso_train_settings *s, const struct iso_arch *a)
 {
     double batch = (double)s->grid.batch_tokens;
@@ -178,11 +190,8 @@ enum iso_status iso_train_resolve(struct iso_train_settings *s, struct iso_plan_
                                   struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
-    if (data) {
-        st = take_from_data(&s->grid.seq_len, data->T, "seq_len", data->dir, err);
-        if (st == ISO_OK)
-            st = take_from_data(&s->grid.vocab, data->vocab, "vocab", data->dir, err);
-    }
+    if (data)
+        st = complete_from_data(&s->grid, data, err);
     if (st == ISO_OK)
         st = check_given(s, err);
     if (st != ISO_OK)

@@ -49,7 +49,7 @@ refuse() { local says=$1; shift
     if "$I" generate "$@" >/dev/null 2>log; then fail "accepted: $*"; fi
     grep -q -- "$says" log || fail "$* says: $(cat log)"; }
 refuse 'cannot run at 3' -c hyper.safetensors --ids 1 --recur 3
-refuse 'no token id below 257' -c linear.safetensors --ids 1,257
+refuse 'not a token id below 257' -c linear.safetensors --ids 1,257
 refuse 'at most 320' -c linear.safetensors --ids 1 -n 320
 refuse 'one of --prompt and --ids' -c linear.safetensors
 refuse 'nothing.safetensors' -c nothing.safetensors --ids 1

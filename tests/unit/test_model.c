@@ -390,6 +390,10 @@ static void test_draws(void **state)
     double share = 1 / (1 + exp(-1));
     assert_int_equal(other, 0);
     assert_true(fabs((double)seven / N - share) < 4 * sqrt(share * (1 - share) / N));
+    d->logits[69] = 100; /* a token that the tokenizer lacks */
+    d->vocab = 69;
+    for (int i = 0; i < 50; i++)
+        assert_true(iso_decoder_draw(d, i % 2, 0, &rng) < 69);
     iso_decoder_free(d);
     iso_model_free(m);
 }
