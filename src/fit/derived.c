@@ -133,31 +133,29 @@ struct iso_run iso_flops_curve_run(const struct iso_flops_curve *curve, double n
 }
 
 static double loss_at(const struct iso_fit *fit, const struct iso_flops_curve *curve, double log_n,
-                      double budget, size_t label)
+                      double budget)
 {
-    struct iso_run run = iso_flops_curve_run(curve, exp(log_n), budget);
-    run.label = label;
+    const struct iso_run run = iso_flops_curve_run(curve, exp(log_n), budget);
     return iso_fit_loss(fit, &run);
 }
 
-struct iso_frontier_point iso_frontier_at_label(const struct iso_fit *fit,
-                                                const struct iso_flops_curve *curve, double budget,
-                                                size_t label)
+struct iso_frontier_point iso_frontier_at(const struct iso_fit *fit,
+                                          const struct iso_flops_curve *curve, double budget)
 {
     /* The loss falls and then rises with N: golden-section search in ln N. */
     const double golden = 0.6180339887498949;
     double low = log(curve->n_min) - 7, high = log(curve->n_max) + 7;
     double x1 = high - golden * (high - low), x2 = low + golden * (high - low);
-    double f1 = loss_at(fit, curve, x1, budget, label), f2 = loss_at(fit, curve, x2, budget, label);
+    double f1 = loss_at(fit, curve, x1, budget), f2 = loss_at(fit, curve, x2, budget);
     while (high - low > 1e-9) {
         if (f1 < f2) {
             high = x2, x2 = x1, f2 = f1;
             x1 = high - golden * (high - low);
-            f1 = loss_at(fit, curve, x1, budget, label);
+            f1 = loss_at(fit, curve, x1, budget);
         } else {
             low = x1, x1 = x2, f1 = f2;
             x2 = low + golden * (high - low);
-            f2 = loss_at(fit, curve, x2, budget, label);
+            f2 = loss_at(fit, curve, x2, budget);
         }
     }
     const double n = exp(0.5 * (low + high));
@@ -166,16 +164,10 @@ struct iso_frontier_point iso_frontier_at_label(const struct iso_fit *fit,
                                        .r = curve->r,
                                        .n_opt = n,
                                        .d_opt = run.tokens,
-                                       .loss_opt = loss_at(fit, curve, log(n), budget, label),
+                                       .loss_opt = loss_at(fit, curve, log(n), budget),
                                        .d_model = run.d_model,
                                        .gap = NAN,
                                        .extrapolated = n < curve->n_min || n > curve->n_max};
-}
-
-struct iso_frontier_point iso_frontier_at(const struct iso_fit *fit,
-                                          const struct iso_flops_curve *curve, double budget)
-{
-    return iso_frontier_at_label(fit, curve, budget, 0);
 }
 
 /* Slope of ln y against ln x. */

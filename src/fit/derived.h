@@ -83,10 +83,6 @@ void iso_derived_run(struct iso_derived *out, struct iso_arena *arena, const str
 
 /* Fills in the gaps against the r = 1 points of `reference`, the same or another fit. */
 void iso_derived_gaps(struct iso_derived *out, const struct iso_derived *reference);
-/* As iso_frontier_at, for another recipe of a joint model. */
-struct iso_frontier_point iso_frontier_at_label(const struct iso_fit *fit,
-                                                const struct iso_flops_curve *curve, double budget,
-                                                size_t label);
 /* One optimum of the frontier, for any budget (figures draw curves with it). */
 struct iso_frontier_point iso_frontier_at(const struct iso_fit *fit,
                                           const struct iso_flops_curve *curve, double budget);
