@@ -26,15 +26,15 @@
 #include <unistd.h>
 
 struct sweep_args {
-    const char *data, *out, *launcher, *partition, *time, *cells;
-    int64_t jobs, threads, retries, seeds, at_once;
+    const char *data, *out, *launcher, *partition, *time, *prologue, *cells;
+    int64_t jobs, threads, retries, seeds, per_task, at_once;
     double memory, tflops, poll;
-    bool dry_run, rebuild, no_fit;
+    bool dry_run, rebuild, no_fit, mem_per_cpu;
     struct iso_strings set, reuse, sbatch;
 };
 
 static const struct sweep_args defaults = {
-    .launcher = "local", .threads = 1, .retries = 2, .poll = 10};
+    .launcher = "local", .threads = 1, .retries = 2, .per_task = 1, .poll = 10};
 
 #define AT(field) offsetof(struct sweep_args, field)
 static const struct iso_opt options[] = {
@@ -75,9 +75,16 @@ static const struct iso_opt options[] = {
     {"time", .kind = ISO_OPT_STRING, .offset = AT(time), .arg = "LIMIT",
      .help = "slurm: time limit of a task, in the form sbatch reads; a task that reaches it saves "
              "and resumes"},
+    {"per-task", .kind = ISO_OPT_INT, .offset = AT(per_task),
+     .help = "slurm: runs that one task trains side by side, for clusters that give whole nodes",
+     .min = 1, .max = 1024},
     {"at-once", .kind = ISO_OPT_INT, .offset = AT(at_once),
      .help = "slurm: run at most N tasks of an array at once",
      .fallback = "what the cluster allows", .min = 1, .max = 1000000},
+    {"mem-per-cpu", .kind = ISO_OPT_FLAG, .offset = AT(mem_per_cpu),
+     .help = "slurm: ask for memory by CPU, not by node"},
+    {"prologue", .kind = ISO_OPT_STRING, .offset = AT(prologue), .arg = "COMMANDS",
+     .help = "slurm: shell commands at the head of every task, such as 'module load gcc'"},
     {"sbatch", .kind = ISO_OPT_LIST, .offset = AT(sbatch), .arg = "FLAG",
      .help = "slurm: a further flag for sbatch, such as --sbatch=--account=x"},
     {"poll", .kind = ISO_OPT_NUMBER, .offset = AT(poll), .arg = "SECONDS",
@@ -387,6 +394,9 @@ static enum iso_status train_all(struct call *c)
                    .threads = (int)c->a->threads,
                    .partition = c->a->partition,
                    .time_limit = c->a->time,
+                   .prologue = c->a->prologue,
+                   .per_task = (int)c->a->per_task,
+                   .mem_per_cpu = c->a->mem_per_cpu,
                    .flags = c->a->sbatch.at,
                    .n_flags = c->a->sbatch.n,
                    .at_once = (int)c->a->at_once,

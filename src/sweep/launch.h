@@ -18,9 +18,12 @@ struct iso_launch_options {
     double bytes; /* memory of the largest run: what a cluster's tasks ask for */
     /* Clusters. */
     const char *partition, *time_limit;
+    const char *prologue;     /* shell commands at the head of a task; NULL: none */
     const char *const *flags; /* further flags for sbatch */
     size_t n_flags;
-    int at_once; /* tasks of an array that may run at once, 0: all */
+    int per_task;     /* runs that one task trains side by side */
+    int at_once;      /* tasks of an array that may run at once, 0: all */
+    bool mem_per_cpu; /* ask for memory by CPU, not by node */
     double poll_seconds;
 };
 
@@ -29,6 +32,7 @@ struct iso_ended {
     char id[64];
     int code;          /* exit code; 128 + signal; -1 when nobody knows */
     bool cancelled;    /* on somebody's wish: do not start it again now */
+    bool blameless;    /* it lost its place (preempted, a lost node): not a failure of the run */
     char message[160]; /* about the end, "" when the code says it all */
 };
 
@@ -38,17 +42,18 @@ struct iso_launch {
     /* What poll found; the scheduler empties it. */
     struct iso_ended *ended;
     size_t n_ended, ended_room;
-    char note[300]; /* something to tell the user, "" when there is nothing; likewise emptied */
+    char note[300]; /* a line for the user, "" when there is none; likewise emptied */
 };
 
 struct iso_launcher {
     const char *name, *help;
-    bool queues; /* takes any number of runs at once and goes on without the scheduler */
+    bool queues; /* accepts any number of runs at once; they continue without the scheduler */
     enum iso_status (*open)(struct iso_launch *l, struct iso_err *err);
     /* Which of the runs are still under way from an earlier scheduler; NULL: none ever is. */
     enum iso_status (*adopt)(struct iso_launch *l, bool *running, const struct iso_record *runs,
                              size_t n, struct iso_err *err);
-    /* Starts runs; started[i] stays false for one that has to wait (its folder is in use). */
+    /* Starts runs; started[i] stays false for one that has to wait: its folder is in use, or the
+     * queue accepts no more for now. */
     enum iso_status (*start)(struct iso_launch *l, bool *started,
                              const struct iso_record *const *runs, size_t n, struct iso_err *err);
     /* Looks, without waiting, for runs that ended and appends them to l->ended. */

@@ -1,32 +1,41 @@
-/* Runs as a Slurm job array, one task per run.
+/* Runs as Slurm job arrays: a task trains one run, or several side by side.
  *
- * Each start writes STUDY/slurm/N.runs (task i is the run on line i) and STUDY/slurm/N.sh, hands
- * them to sbatch and keeps the job's number in N.job.  What is under way is asked of squeue, which
- * also knows tasks that ended a short while ago; sacct is asked about tasks that squeue has
+ * Each submission writes STUDY/slurm/N.runs (task i trains the runs on line i) and STUDY/slurm/N.sh
+ * (slurm_script.c), hands them to sbatch and keeps the job's number in N.job.  An array has at most
+ * as many tasks as the cluster allows (MaxArraySize); when the cluster accepts no more tasks of
+ * this user, the rest waits here until some have ended.  What is under way is asked of squeue,
+ * which also knows tasks that ended a short while ago; sacct is asked about tasks that squeue has
  * forgotten, and where there is no accounting a forgotten task is simply over.  Whether a run is
  * done is read from its folder in any case.
  *
- * 1. Tasks go on without the scheduler; a new scheduler finds them again by the .job files.
- * 2. A task holds its folder's `.running` lock, so a task that was requeued or submitted twice
+ * 1. Tasks continue without the scheduler; a new scheduler finds them again by the .job files.
+ * 2. A run's folder is locked while it is trained, so a task that was requeued or submitted twice
  *    does no harm.
- * 3. Two minutes before its time limit a task gets SIGUSR1, saves, and asks to be requeued; it
- *    resumes from its checkpoint.  SIGTERM, which scancel sends too, saves and stays away: with it
- *    for both, a cancelled array would come back. */
+ * 3. A task that is preempted or loses its node comes back by itself (--requeue) or is submitted
+ *    again; neither counts as a failure of its runs. */
 #include "base/file.h"
 #include "sweep/launch.h"
+#include "sweep/slurm_script.h"
 #include "sweep/spawn.h"
 #include "sweep/sweep.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Seconds that squeue may fail: controllers are restarted, and the tasks do not mind. */
 static const double silence_seconds = 300;
 
-/* A task that was submitted and has not been seen to end. */
+/* Tasks of an array where the cluster does not say: MaxArraySize is 1001 unless it is set. */
+enum { USUAL_ARRAY = 1000 };
+/* Seconds before the next try when the cluster accepts no more tasks, at most. */
+static const double pause_seconds = 30;
+
+/* A run in a task that was submitted and has not been seen to end. */
 struct task {
     char id[64];
     char name[48]; /* "JOB_TASK", as squeue writes it */
@@ -36,8 +45,11 @@ struct task {
 struct slurm {
     struct task *task;
     size_t n, room;
+    size_t max_array; /* tasks of one array */
     double last_poll;
     double silent_since; /* when squeue began to fail, 0 when it answers */
+    double next_submit;  /* not before: the cluster accepted no more */
+    bool full;           /* and the user knows */
 };
 
 /* --- running Slurm's programs --- */
@@ -55,9 +67,34 @@ static enum iso_status need(int code, const char *program, const struct iso_str 
                     iso_str_text(said));
 }
 
+/* Tasks that an array may have: the cluster's MaxArraySize is one more than the last index. */
+static size_t ask_max_array(void)
+{
+    struct iso_str out = {0}, said = {0};
+    size_t n = USUAL_ARRAY;
+    int code;
+    if (iso_spawn(&code, &out, &said, (const char *const[]){"scontrol", "show", "config", NULL},
+                  NULL) == ISO_OK &&
+        code == 0) {
+        const char *at = strstr(iso_str_text(&out), "\nMaxArraySize");
+        const char *value = at ? strchr(at, '=') : NULL;
+        long size = value ? strtol(value + 1, NULL, 10) : 0;
+        n = size > 1 ? (size_t)size - 1 : n;
+    }
+    iso_str_release(&out);
+    iso_str_release(&said);
+    return n;
+}
+
 static enum iso_status slurm_open(struct iso_launch *l, struct iso_err *err)
 {
-    l->state = ISO_NEW(struct slurm);
+    struct slurm *s = ISO_NEW(struct slurm);
+    l->state = s;
+    if (strpbrk(l->o.study, "\\\n"))
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: a backslash or a line end in the name of a study is more than sbatch "
+                        "can carry; rename the folder",
+                        l->o.study);
     struct iso_str out = {0}, said = {0}, dir = {0};
     int code;
     enum iso_status st =
@@ -67,6 +104,8 @@ static enum iso_status slurm_open(struct iso_launch *l, struct iso_err *err)
     iso_str_printf(&dir, "%s/slurm", l->o.study);
     if (st == ISO_OK)
         st = iso_dir_make(dir.text, err);
+    if (st == ISO_OK)
+        s->max_array = ask_max_array();
     iso_str_release(&dir);
     iso_str_release(&said);
     iso_str_release(&out);
@@ -160,6 +199,14 @@ static void add_task(struct slurm *s, const char *id, const char *job, size_t in
     snprintf(t->name, sizeof t->name, "%s_%zu", t->job, index);
 }
 
+/* The runs of one task, which are on one line. */
+static void add_line(struct slurm *s, char *line, const char *job, size_t index)
+{
+    char *save = NULL;
+    for (char *id = strtok_r(line, " ", &save); id; id = strtok_r(NULL, " ", &save))
+        add_task(s, id, job, index);
+}
+
 /* Every task of one submission. */
 static void read_submission(struct slurm *s, const char *dir, const char *job_file)
 {
@@ -173,8 +220,9 @@ static void read_submission(struct slurm *s, const char *dir, const char *job_fi
         size_t index = 0;
         char *save = NULL;
         if (iso_file_read(&runs, path.text, NULL) == ISO_OK && runs.len)
-            for (char *id = strtok_r(runs.text, "\n", &save); id; id = strtok_r(NULL, "\n", &save))
-                add_task(s, id, job.text, ++index);
+            for (char *line = strtok_r(runs.text, "\n", &save); line;
+                 line = strtok_r(NULL, "\n", &save))
+                add_line(s, line, job.text, ++index);
     }
     iso_str_release(&path);
     iso_str_release(&job);
@@ -213,60 +261,6 @@ static enum iso_status slurm_adopt(struct iso_launch *l, bool *running,
 
 /* --- submitting --- */
 
-/* In single quotes for the shell. */
-static void put_quoted(struct iso_str *out, const char *text)
-{
-    iso_str_putc(out, '\'');
-    for (; *text; text++)
-        if (*text == '\'')
-            iso_str_puts(out, "'\\''");
-        else
-            iso_str_putc(out, *text);
-    iso_str_putc(out, '\'');
-}
-
-static void write_script(struct iso_str *out, const struct iso_launch_options *o, const char *base)
-{
-    struct iso_arena arena = {0};
-    iso_str_puts(out, "#!/bin/bash\n# One run per task: task i trains the run on line i.\nruns=");
-    put_quoted(out, base);
-    iso_str_puts(out, ".runs\nstudy=");
-    put_quoted(out, o->study);
-    iso_str_puts(out, "\nrun=$(sed -n \"${SLURM_ARRAY_TASK_ID}p\" \"$runs\")\n"
-                      "[ -n \"$run\" ] || exit 0 # more tasks than lines\n"
-                      "out=\"$study/runs/$run\"\n"
-                      "exec >> \"$out/train.log\" 2>&1\n"
-                      "[ -e \"$out/result.json\" ] && exit 0\n"
-                      "# Whoever trains a run holds this lock; a requeued task waits for its\n"
-                      "# predecessor to be gone.\n"
-                      "exec 9> \"$out/.running\"\n"
-                      "flock -w 300 9 || { echo \"isodepth: $run is in use\"; exit 1; }\n"
-                      "again=0\n"
-                      "trap 'kill -TERM $child 2>/dev/null' TERM\n"
-                      "trap 'again=1; kill -TERM $child 2>/dev/null' USR1\n");
-    const char **argv = iso_launch_argv(&arena, o, "RUN");
-    for (size_t i = 0; argv[i]; i++) {
-        if (iso_str_eq(argv[i], "RUN"))
-            iso_str_puts(out, "\"$run\"");
-        else if (i > 0 && iso_str_eq(argv[i - 1], "--out"))
-            iso_str_puts(out, "\"$out\"");
-        else
-            put_quoted(out, argv[i]);
-        iso_str_putc(out, ' ');
-    }
-    iso_str_puts(out, "&\nchild=$!\n"
-                      "# A signal ends wait early; the trainer's own end is what counts.\n"
-                      "wait $child; code=$?\n"
-                      "while kill -0 $child 2>/dev/null; do wait $child; code=$?; done\n"
-                      "# The time is up, not the work: back into the queue.\n"
-                      "if [ $code = 3 ] && [ $again = 1 ]; then\n"
-                      "    exec 9>&-\n"
-                      "    scontrol requeue \"$SLURM_JOB_ID\" && sleep 60\n"
-                      "fi\n"
-                      "exit $code\n");
-    iso_arena_release(&arena);
-}
-
 /* The first N for which N.sh does not exist yet. */
 static void next_base(struct iso_str *out, const char *study)
 {
@@ -292,13 +286,25 @@ static enum iso_status write_beside(const char *base, const char *ending,
     return st;
 }
 
+/* A submission that was refused leaves no files. */
+static void remove_submission(const char *base)
+{
+    static const char *const endings[] = {".runs", ".sh"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        struct iso_str path = {0};
+        iso_str_printf(&path, "%s%s", base, endings[i]);
+        unlink(path.text);
+        iso_str_release(&path);
+    }
+}
+
 /* Cuts what `sbatch --parsable` printed, "123" or "123;cluster", to the number. */
 static enum iso_status cut_to_number(struct iso_str *job, struct iso_err *err)
 {
     size_t digits = strspn(iso_str_text(job), "0123456789");
     if (digits == 0 || !strchr(";\n", job->text[digits])) /* strchr finds the end, too */
         return iso_fail(err, ISO_BAD_INPUT,
-                        "sbatch printed \"%.200s\" in place of a job number; squeue tells whether "
+                        "sbatch printed \"%.200s\" in place of a job number; squeue shows whether "
                         "the job is there all the same",
                         iso_str_text(job));
     job->len = digits;
@@ -306,24 +312,53 @@ static enum iso_status cut_to_number(struct iso_str *job, struct iso_err *err)
     return ISO_OK;
 }
 
-static enum iso_status call_sbatch(struct iso_str *job, const struct iso_launch_options *o,
-                                   const char *base, size_t n, struct iso_err *err)
+/* A file name in which sbatch expands nothing. */
+static const char *plain_name(struct iso_arena *a, const char *path)
+{
+    char *out = ISO_ARENA_NEW_N(a, char, 2 * strlen(path) + 1), *to = out;
+    for (; *path; path++) {
+        if (*path == '%')
+            *to++ = '%';
+        *to++ = *path;
+    }
+    *to = '\0';
+    return out;
+}
+
+static const char *memory_flag(struct iso_arena *a, const struct iso_launch_options *o)
+{
+    double mb = o->bytes / 1048576 + 256; /* of one run */
+    return o->mem_per_cpu ? iso_arena_printf(a, "--mem-per-cpu=%.0fM", ceil(mb / o->threads))
+                          : iso_arena_printf(a, "--mem=%.0fM", ceil(mb * o->per_task));
+}
+
+/* What became of a submission. */
+enum submitted { ACCEPTED, OVER_LIMIT, REFUSED };
+
+/* Clusters limit how many tasks a user may have, by association, QOS, or in all. */
+static bool names_a_limit(const char *said)
+{
+    return strcasestr(said, "limit") || strcasestr(said, "temporarily unable");
+}
+
+static enum submitted call_sbatch(struct iso_str *job, const struct iso_launch_options *o,
+                                  const char *base, size_t n_tasks, struct iso_err *err)
 {
     struct iso_arena a = {0};
     const char **argv = ISO_ARENA_NEW_N(&a, const char *, 16 + o->n_flags);
     size_t k = 0;
-    int code;
+    int code = 0;
     argv[k++] = "sbatch";
     argv[k++] = "--parsable";
-    argv[k++] = o->at_once ? iso_arena_printf(&a, "--array=1-%zu%%%d", n, o->at_once)
-                           : iso_arena_printf(&a, "--array=1-%zu", n);
+    argv[k++] = o->at_once ? iso_arena_printf(&a, "--array=1-%zu%%%d", n_tasks, o->at_once)
+                           : iso_arena_printf(&a, "--array=1-%zu", n_tasks);
     argv[k++] = "--job-name=isodepth";
-    argv[k++] = iso_arena_printf(&a, "--output=%s.log", base);
+    argv[k++] = iso_arena_printf(&a, "--output=%s.log", plain_name(&a, base));
     argv[k++] = "--open-mode=append";
     argv[k++] = "--requeue";
     argv[k++] = "--signal=B:USR1@120";
-    argv[k++] = iso_arena_printf(&a, "--cpus-per-task=%d", o->threads);
-    argv[k++] = iso_arena_printf(&a, "--mem=%.0fM", o->bytes / 1048576 + 256);
+    argv[k++] = iso_arena_printf(&a, "--cpus-per-task=%d", o->threads * o->per_task);
+    argv[k++] = memory_flag(&a, o);
     if (o->partition)
         argv[k++] = iso_arena_printf(&a, "--partition=%s", o->partition);
     if (o->time_limit)
@@ -333,41 +368,86 @@ static enum iso_status call_sbatch(struct iso_str *job, const struct iso_launch_
     argv[k++] = iso_arena_printf(&a, "%s.sh", base);
     struct iso_str said = {0};
     enum iso_status st = iso_spawn(&code, job, &said, argv, err);
+    bool limit = st == ISO_OK && code != 0 && names_a_limit(iso_str_text(&said));
     if (st == ISO_OK)
         st = need(code, "sbatch", &said, err);
     if (st == ISO_OK)
         st = cut_to_number(job, err);
     iso_str_release(&said);
     iso_arena_release(&a);
-    return st;
+    return st == ISO_OK ? ACCEPTED : limit ? OVER_LIMIT : REFUSED;
 }
 
+/* Submits the first n_tasks tasks of the runs, *taken of them. */
+static enum submitted submit(struct iso_launch *l, const struct iso_record *const *runs, size_t n,
+                             size_t n_tasks, size_t *taken, struct iso_err *err)
+{
+    struct slurm *s = l->state;
+    struct iso_str base = {0}, list = {0}, script = {0}, job = {0};
+    size_t per = (size_t)l->o.per_task;
+    *taken = n_tasks * per < n ? n_tasks * per : n;
+    next_base(&base, l->o.study);
+    for (size_t i = 0; i < *taken; i++)
+        iso_str_printf(&list, "%s%c", runs[i]->id, (i + 1) % per && i + 1 < *taken ? ' ' : '\n');
+    iso_slurm_script(&script, &l->o, base.text);
+    enum submitted got = REFUSED;
+    if (write_beside(base.text, ".runs", &list, err) == ISO_OK &&
+        write_beside(base.text, ".sh", &script, err) == ISO_OK)
+        got = call_sbatch(&job, &l->o, base.text, n_tasks, err);
+    if (got == ACCEPTED && write_beside(base.text, ".job", &job, err) != ISO_OK)
+        got = REFUSED;
+    for (size_t i = 0; got == ACCEPTED && i < *taken; i++)
+        add_task(s, runs[i]->id, job.text, i / per + 1);
+    if (got != ACCEPTED)
+        remove_submission(base.text);
+    iso_str_release(&base);
+    iso_str_release(&list);
+    iso_str_release(&script);
+    iso_str_release(&job);
+    return got;
+}
+
+/* The cluster accepts no more: an error when none of our tasks is there to end. */
+static enum iso_status wait_for_room(struct iso_launch *l, size_t left, struct iso_err *err)
+{
+    struct slurm *s = l->state;
+    if (s->n == 0)
+        return ISO_IO;
+    s->next_submit = iso_time_now() + fmin(pause_seconds, 3 * l->o.poll_seconds);
+    if (!s->full)
+        snprintf(l->note, sizeof l->note,
+                 "%zu runs wait until the cluster accepts more tasks of this user: %.160s", left,
+                 err->msg);
+    s->full = true;
+    return ISO_OK;
+}
+
+/* Submits all in as few arrays as the cluster allows; an array over the limit is halved. */
 static enum iso_status slurm_start(struct iso_launch *l, bool *started,
                                    const struct iso_record *const *runs, size_t n,
                                    struct iso_err *err)
 {
     struct slurm *s = l->state;
-    struct iso_str base = {0}, list = {0}, script = {0}, job = {0};
-    next_base(&base, l->o.study);
-    for (size_t i = 0; i < n; i++)
-        iso_str_printf(&list, "%s\n", runs[i]->id);
-    write_script(&script, &l->o, base.text);
-    enum iso_status st = write_beside(base.text, ".runs", &list, err);
-    if (st == ISO_OK)
-        st = write_beside(base.text, ".sh", &script, err);
-    if (st == ISO_OK)
-        st = call_sbatch(&job, &l->o, base.text, n, err);
-    if (st == ISO_OK)
-        st = write_beside(base.text, ".job", &job, err);
-    for (size_t i = 0; st == ISO_OK && i < n; i++) {
-        add_task(s, runs[i]->id, job.text, i + 1);
-        started[i] = true;
+    size_t done = 0, per = (size_t)l->o.per_task, most = s->max_array;
+    if (iso_time_now() < s->next_submit)
+        return ISO_OK;
+    while (done < n) {
+        size_t taken, n_tasks = (n - done + per - 1) / per;
+        n_tasks = n_tasks < most ? n_tasks : most;
+        enum submitted got = submit(l, runs + done, n - done, n_tasks, &taken, err);
+        if (got == REFUSED)
+            return ISO_IO;
+        if (got == OVER_LIMIT && n_tasks == 1)
+            return wait_for_room(l, n - done, err);
+        if (got == OVER_LIMIT) {
+            most = n_tasks / 2;
+            continue;
+        }
+        s->full = false;
+        for (size_t i = 0; i < taken; i++)
+            started[done++] = true;
     }
-    iso_str_release(&base);
-    iso_str_release(&list);
-    iso_str_release(&script);
-    iso_str_release(&job);
-    return st;
+    return ISO_OK;
 }
 
 /* --- watching --- */
@@ -376,6 +456,7 @@ static void end_task(struct iso_launch *l, const struct task *t, const char *sta
 {
     struct iso_ended *e = iso_launch_ended(l, t->id, iso_str_eq(state, "COMPLETED") ? 0 : -1);
     e->cancelled = iso_str_eq(state, "CANCELLED");
+    e->blameless = iso_str_eq(state, "PREEMPTED") || iso_str_eq(state, "NODE_FAIL");
     if (e->code != 0)
         snprintf(e->message, sizeof e->message, "Slurm task %s: %s; see its train.log", t->name,
                  *state ? state : "left the queue without a result");
@@ -423,7 +504,7 @@ static enum iso_status slurm_poll(struct iso_launch *l, struct iso_err *err)
 
 static void slurm_stop(struct iso_launch *l, bool now)
 {
-    (void)l, (void)now; /* the tasks go on; the farewell tells how to end them */
+    (void)l, (void)now; /* the tasks continue; the farewell says how to end them */
 }
 
 static void slurm_farewell(struct iso_launch *l, struct iso_str *out)
@@ -431,7 +512,7 @@ static void slurm_farewell(struct iso_launch *l, struct iso_str *out)
     struct iso_str jobs = {0};
     list_jobs(&jobs, l->state);
     if (jobs.len)
-        iso_str_printf(out, ". Its tasks stay in the queue and go on; to end them: scancel %s",
+        iso_str_printf(out, ". Its tasks stay in the queue and continue; to end them: scancel %s",
                        jobs.text);
     iso_str_release(&jobs);
 }
@@ -447,7 +528,7 @@ static void slurm_close(struct iso_launch *l)
 
 const struct iso_launcher iso_launcher_slurm = {
     .name = "slurm",
-    .help = "a job array of a Slurm cluster, one task per run",
+    .help = "job arrays of a Slurm cluster",
     .queues = true,
     .open = slurm_open,
     .adopt = slurm_adopt,

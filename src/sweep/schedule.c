@@ -22,6 +22,7 @@
 enum { EXIT_RESUMABLE = 3 };
 enum { STORE_MS = 200 }; /* to wait for the store in the loop: the runs come first */
 static const double wake_seconds = 0.5;
+static const double queue_look_seconds = 5;
 static const double least_free_bytes = 1 << 20;
 
 /* A wanted run on its way. */
@@ -48,7 +49,7 @@ struct scheduler {
     size_t n_attempt, attempt_room;
     bool stale; /* the store or runs.csv is behind */
     bool stopping, killing, cancelled;
-    double begun, wall_offset;
+    double begun, wall_offset, last_look;
     char host[64];
     struct iso_err *err;
     enum iso_status status; /* of the first thing that went wrong for good, and its message */
@@ -187,7 +188,7 @@ static void mark_running(struct scheduler *s, struct job *j)
 
 static void wait_for_folder(const struct scheduler *s, struct job *j)
 {
-    if (!j->waits)
+    if (!j->waits && !s->o->launcher->queues)
         tell(s, "%s waits: a process of an earlier start still holds its folder", j->rec->id);
     j->waits = j->in_use = true;
 }
@@ -212,7 +213,7 @@ static enum iso_status start_some(struct scheduler *s, bool *again)
             mark_running(s, chosen[i]);
         } else if (st == ISO_OK) {
             wait_for_folder(s, chosen[i]);
-            *again = true;
+            *again = !s->o->launcher->queues;
         }
     free(started);
     free(recs);
@@ -296,8 +297,9 @@ static void end_without_result(struct scheduler *s, struct job *j, const struct 
                             s->sw->dir, rec->id, rec->message));
         return;
     }
-    count_failure(s, j);
-    bool again = j->failures <= s->o->retries;
+    if (!e->blameless)
+        count_failure(s, j);
+    bool again = e->blameless || j->failures <= s->o->retries;
     rec->state = again ? ISO_STATE_PLANNED : ISO_STATE_FAILED;
     j->stage = again ? QUEUED : OVER;
     tell(s, "%s %s: %s", rec->id, again ? "is tried again" : "failed", rec->message);
@@ -356,9 +358,26 @@ static enum iso_status collect(struct scheduler *s)
 
 /* --- the picture --- */
 
-static void show(const struct scheduler *s)
+static bool busy(const struct scheduler *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->job[i].stage == RUNNING && !(s->stopping && s->o->launcher->queues))
+            return true;
+        if (s->job[i].stage == QUEUED && !s->stopping)
+            return true;
+    }
+    return false;
+}
+
+/* Shows the study.  A queue may hold hundreds of runs on a network file system: their folders are
+ * read only now and then. */
+static void show(struct scheduler *s)
 {
     struct iso_arena arena = {0};
+    double time = iso_time_now();
+    if (s->o->launcher->queues && busy(s) && time - s->last_look < queue_look_seconds)
+        return;
+    s->last_look = time;
     struct iso_look look;
     iso_look_at(&look, &arena, s->sw->dir, s->sw->runs, s->sw->n);
     double before = 0; /* what this session did not do */
@@ -370,7 +389,7 @@ static void show(const struct scheduler *s)
         if (rec->wanted && finished && !job_of(s, rec->id))
             before += iso_record_flops(rec);
     }
-    look.seconds = iso_time_now() - s->begun;
+    look.seconds = time - s->begun;
     if (look.flops_done > before && look.seconds > 0)
         look.speed = (look.flops_done - before) / look.seconds;
     s->view->show(s->view->ctx, &look);
@@ -410,17 +429,6 @@ static void wait_event(struct scheduler *s, const sigset_t *signals)
              offset - s->wall_offset);
         s->wall_offset = offset;
     }
-}
-
-static bool busy(const struct scheduler *s)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->job[i].stage == RUNNING && !(s->stopping && s->o->launcher->queues))
-            return true;
-        if (s->job[i].stage == QUEUED && !s->stopping)
-            return true;
-    }
-    return false;
 }
 
 static void loop(struct scheduler *s, const sigset_t *signals)
@@ -509,7 +517,7 @@ static enum iso_status conclude(struct scheduler *s)
     if (s->status != ISO_OK)
         return leave(s, s->status, s->first.msg);
     if (s->stopping || s->cancelled)
-        return leave(s, ISO_STOPPED, "stopped; start it again to go on");
+        return leave(s, ISO_STOPPED, "stopped; start it again to resume");
     if (failed)
         return iso_fail(s->err, ISO_BAD_INPUT,
                         "%zu of %zu runs failed, the first is %s: %s; see its train.log, then "

@@ -61,10 +61,14 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=100000
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+MaxArraySize=9
 ReturnToService=2
 KillWait=5
 NodeName=n[1-2] NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 2))] CPUs=2 RealMemory=4000 State=UNKNOWN
-PartitionName=main Nodes=n[1-2] Default=YES MaxTime=60 State=UP
+PartitionName=main Nodes=n[1-2] Default=YES MaxTime=60 PriorityTier=1 State=UP
+PartitionName=urgent Nodes=n[1-2] MaxTime=60 PriorityTier=10 PreemptMode=OFF State=UP
 END
 for _ in $(seq 50); do [ -S "$tmp/munge/socket" ] && break; sleep 0.1; done
 slurmctld -D -f "$SLURM_CONF" >/dev/null 2>&1 &
@@ -108,11 +112,39 @@ sweep --out local >/dev/null 2>&1 || fail "the local study"
 results local > want
 grep ^r2 want > want2
 
-# Undisturbed: one array, the same results.
+# Undisturbed: as few arrays as MaxArraySize allows, the same results.
 on_slurm toy.yaml --out quiet > out 2> log || { cat log; fail "the study"; }
 grep -q '12 runs: 12 done' out || fail "all done"
 results quiet | diff - want || fail "the launchers differ"
-[ "$(arrays quiet)" = 1 ] || fail "one array is enough"
+[ "$(arrays quiet)" = 2 ] || fail "two arrays are enough"
+
+# Two runs to a task, side by side, in a folder with a sign that sbatch expands; a time-limit
+# signal saves and requeues both.
+STANDIN_SLEEP=0.2 on_slurm half.yaml --out 'pair%j' --per-task 2 --mem-per-cpu \
+    --prologue 'echo "loaded for $SLURM_ARRAY_TASK_ID"' > out 2> log &
+scheduler=$!
+first=
+pair_runs() {
+    first=$(sed -n 1p 'pair%j/slurm/1.runs') &&
+        for run in $first; do [ -s "pair%j/runs/$run/metrics.jsonl" ] || return 1; done
+}
+await "both runs of a task" pair_runs
+scancel --batch --signal=USR1 "$(squeue -h -r -j "$(cat 'pair%j/slurm/1.job')_1" -o %A)" ||
+    { squeue -r; fail "signal to a task with two runs"; }
+wait $scheduler || { cat log; fail "two runs to a task"; }
+results 'pair%j' | diff - want2 || fail "two runs to a task: other results"
+[ "$(arrays 'pair%j') $(wc -l < 'pair%j/slurm/1.runs')" = "1 3" ] || fail "one array of three tasks"
+grep -q 'loaded for 3' 'pair%j/slurm/1.log' || fail "the prologue, or the log of a path with %"
+
+# Preempted by a job of more weight: saved, requeued by Slurm, resumed; nothing is submitted again.
+STANDIN_SLEEP=0.2 on_slurm half.yaml --out pushed --retries 0 > out 2> log &
+scheduler=$!
+await "a running task" running pushed
+sbatch -p urgent --exclusive -N 2 --output=/dev/null --wrap 'sleep 1' > /dev/null || fail "urgent job"
+wait $scheduler || { cat log; fail "preempted tasks"; }
+grep -qi 'preempted.*requeued' slurmctld.log || { grep -i preempt slurmctld.log; tail -n 30 slurmctld.log; fail "nothing was preempted"; }
+results pushed | diff - want2 || fail "preempted: other results"
+[ "$(arrays pushed)" = 1 ] || fail "a preempted task was submitted again"
 
 # A killed task is submitted again, alone; a time-limit signal is a save and a requeue.
 STANDIN_SLEEP=0.3 on_slurm half.yaml --out rough > out 2> log &
@@ -143,7 +175,7 @@ await "a running task" running left
 kill -INT $scheduler
 wait $scheduler
 [ $? = 3 ] || fail "leaving: exit code"
-grep -q 'Its tasks stay in the queue and go on; to end them: scancel' log || fail "leaving: message"
+grep -q 'Its tasks stay in the queue and continue; to end them: scancel' log || fail "leaving: message"
 running left || fail "the tasks went with the scheduler"
 # A cancelled array: stopped, resumable, and the next start submits what is missing.
 STANDIN_SLEEP=0.1 on_slurm half.yaml --out left > out 2> log2 &

@@ -98,7 +98,7 @@ want 'another scheduler is at work on this study' log "a second scheduler"
 # Ctrl-C: saved, resumable.
 kill -INT "$(pgrep -f "sweep toy.yaml --no-fit --data data --out two" | head -n 1)"
 wait
-want 'stopped; start it again to go on' log1 "SIGINT"
+want 'stopped; start it again to resume' log1 "SIGINT"
 pgrep -f "$tmp/two" > /dev/null && fail "children are left behind"
 sweep two > out 2> log || fail "resuming after SIGINT"
 want 'from its checkpoint' log "resuming from checkpoints"

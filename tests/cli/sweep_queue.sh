@@ -19,7 +19,19 @@ echo "sbatch: your job goes to the default account" >&2
 printf '%s\n' "$*" >> "$FAKE/calls"
 job=$(($(wc -l < "$FAKE/calls") + 40))
 for flag; do case $flag in --array=*) last=${flag#--array=1-} last=${last%%%*} ;; esac; done
+queued=$(find "$FAKE" -maxdepth 1 -name '*_*' ! -name '*.preempted' | wc -l)
+if [ $((queued + last)) -gt "${FAKE_LIMIT:-1000}" ]; then
+    sed -i '$d' "$FAKE/calls"
+    echo "sbatch: error: AssocMaxSubmitJobLimit" >&2
+    echo "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)" >&2
+    exit 1
+fi
+echo "$((queued + last))" >> "$FAKE/most"
 for i in $(seq "$last"); do
+    if [ -e "$FAKE/preempt" ]; then # this one is pushed out before it did anything
+        mv "$FAKE/preempt" "$FAKE/${job}_$i.preempted"
+        continue
+    fi
     touch "$FAKE/${job}_$i"
     (SLURM_ARRAY_TASK_ID=$i bash "$flag"; rm "$FAKE/${job}_$i") >/dev/null 2>&1 &
 done
@@ -31,10 +43,16 @@ cat > fake/bin/squeue <<'END'
 while [ "$1" != -j ]; do shift; done
 [ ! -e "$FAKE/down" ] || { echo "Unable to contact slurm controller" >&2; exit 1; }
 [ ! -e "$FAKE/gone" ] || exit 127
-cd "$FAKE" && for task in "$2"_*; do [ -e "$task" ] && echo "$task|RUNNING"; done
+cd "$FAKE" && for task in "$2"_*; do
+    case $task in
+    *.preempted) echo "${task%.preempted}|PREEMPTED" ;;
+    *) [ -e "$task" ] && echo "$task|RUNNING" ;;
+    esac
+done
 true
 END
 printf '#!/bin/sh\nexit 1\n' > fake/bin/sacct
+printf '#!/bin/sh\nprintf "Configuration data\\nMaxArraySize            = ${FAKE_ARRAY:-1001}\\nMaxDBDMsgs = 1\\n"\n' > fake/bin/scontrol
 chmod +x fake/bin/*
 sweep() { timeout -k 5 60 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --poll 0.2 --out "$@"; }
 # want TEXT FILE WHAT: the file holds the text.
@@ -57,6 +75,41 @@ for flag in --array=1-36%8 -a1-36; do
 done
 SLURM_ARRAY_TASK_ID=7 bash few/slurm/1.sh || fail "a task too many: exit"
 [ -z "$(find few/runs -maxdepth 1 -type f)" ] || fail "a task too many worked in runs/"
+
+# Arrays of at most MaxArraySize - 1 tasks; a task may train several runs side by side.
+FAKE_ARRAY=5 sweep split > out 2> log || { cat log; fail "MaxArraySize"; }
+[ "$(cat split/slurm/*.runs | wc -l) $(wc -l < split/slurm/1.runs) $(wc -l < split/slurm/2.runs)" = "6 4 2" ] ||
+    fail "MaxArraySize: $(wc -l split/slurm/*.runs)"
+sweep 'pack%j' --per-task 4 --threads-per-run 2 --prologue 'echo "loaded"; export STANDIN_PAD=" "' \
+    > out 2> log || { cat log; fail "--per-task"; }
+want '6 runs: 6 done' out "--per-task"
+[ "$(awk '{print NF}' 'pack%j/slurm/1.runs' | xargs)" = "4 2" ] || fail "--per-task: $(cat pack*/slurm/1.runs)"
+tail -n 1 fake/calls | grep -q -- '--array=1-2 .*--output=.*/pack%%j/slurm/1.log .*--cpus-per-task=8 --mem=[0-9]*M' ||
+    fail "--per-task: $(tail -n 1 fake/calls)"
+grep -q '} $' 'pack%j/runs/'*/metrics.jsonl || fail "--prologue: its settings do not reach the trainer"
+sweep cpu --mem-per-cpu --threads-per-run 2 > out 2> log || { cat log; fail "--mem-per-cpu"; }
+tail -n 1 fake/calls | grep -q -- ' --mem-per-cpu=[0-9]*M ' || fail "--mem-per-cpu: $(tail -n 1 fake/calls)"
+
+# A cluster that accepts three tasks of a user: the rest waits, and all are trained.
+rm fake/most
+FAKE_LIMIT=3 STANDIN_SLEEP=0.1 sweep limit > out 2> log || { cat log; fail "a submit limit"; }
+want '6 runs: 6 done' out "a submit limit"
+want 'runs wait until the cluster accepts more tasks of this user: sbatch failed' log "a submit limit"
+[ "$(sort -n fake/most | tail -n 1)" = 3 ] || fail "a submit limit: $(cat fake/most)"
+[ "$(grep -c 'runs wait until' log)" -le 3 ] || { cat log; fail "a submit limit: chatter"; }
+FAKE_LIMIT=0 sweep none > out 2> log && fail "a cluster that accepts nothing"
+want 'job submit limit' log "a cluster that accepts nothing"
+[ -z "$(ls none/slurm)" ] || fail "a refused submission leaves files"
+
+# A task that was preempted before it began counts as no failure.
+touch fake/preempt
+sweep pushed --retries 0 > out 2> log || { cat log; fail "a preempted task"; }
+want 'PREEMPTED' log "a preempted task"
+want '6 runs: 6 done' out "a preempted task"
+
+# Names that sbatch cannot carry are refused.
+sweep 'back\slash' > out 2> log && fail "a backslash"
+want 'rename the folder' log "a backslash"
 
 # Tasks go on without their scheduler, and status and runs know.
 STANDIN_SLEEP=1 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --out alone > out 2> log &
@@ -90,5 +143,5 @@ done
 [ "$(grep -c 'the queue does not answer and is asked again: squeue failed' down.log)" = 1 ] ||
     { cat down.log; fail "a controller that restarts: message"; }
 [ "$(cat gone.code)" = 1 ] || fail "no squeue any more: exit"
-want 'Its tasks stay in the queue and go on; to end them: scancel' gone.log "no squeue any more"
+want 'Its tasks stay in the queue and continue; to end them: scancel' gone.log "no squeue any more"
 echo ok

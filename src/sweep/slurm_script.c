@@ -1,0 +1,83 @@
+/* The script of a Slurm array's tasks: see slurm_script.h.
+ *
+ * 1. Each run has its own process, log and folder; whoever trains a run holds the lock on its
+ *    `.running`, which the trainer inherits.
+ * 2. Two minutes before its time limit a task gets SIGUSR1: its runs save, and the task asks to be
+ *    requeued; they resume from their checkpoints.  SIGTERM, which scancel and preemption send,
+ *    saves and asks for nothing: with it for both, a cancelled array would come back, and a
+ *    preempted task is requeued by Slurm itself. */
+#include "sweep/slurm_script.h"
+
+/* In single quotes for the shell. */
+static void put_quoted(struct iso_str *out, const char *text)
+{
+    iso_str_putc(out, '\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            iso_str_puts(out, "'\\''");
+        else
+            iso_str_putc(out, *text);
+    iso_str_putc(out, '\'');
+}
+
+/* The trainer's command line for the run "$1" in the folder "$out". */
+static void put_trainer(struct iso_str *out, const struct iso_launch_options *o)
+{
+    struct iso_arena arena = {0};
+    const char **argv = iso_launch_argv(&arena, o, "RUN");
+    for (size_t i = 0; argv[i]; i++) {
+        iso_str_putc(out, ' ');
+        if (iso_str_eq(argv[i], "RUN"))
+            iso_str_puts(out, "\"$1\"");
+        else if (i > 0 && iso_str_eq(argv[i - 1], "--out"))
+            iso_str_puts(out, "\"$out\"");
+        else
+            put_quoted(out, argv[i]);
+    }
+    iso_arena_release(&arena);
+}
+
+void iso_slurm_script(struct iso_str *out, const struct iso_launch_options *o, const char *base)
+{
+    iso_str_puts(out, "#!/bin/bash\n"
+                      "# Task i trains the runs on line i of this list, side by side.\n"
+                      "list=");
+    put_quoted(out, base);
+    iso_str_puts(out, ".runs\nstudy=");
+    put_quoted(out, o->study);
+    iso_str_putc(out, '\n');
+    if (o->prologue)
+        iso_str_printf(out, "%s\n", o->prologue);
+    iso_str_puts(out,
+                 "\n"
+                 "# train RUN: becomes the trainer, which keeps the folder's lock; a requeued\n"
+                 "# task waits for its predecessor to be gone.\n"
+                 "train() {\n"
+                 "    local out=\"$study/runs/$1\"\n"
+                 "    exec >> \"$out/train.log\" 2>&1\n"
+                 "    [ -e \"$out/result.json\" ] && exit 0\n"
+                 "    exec 9> \"$out/.running\"\n"
+                 "    flock -w 300 9 || { echo \"isodepth: $1 is in use\"; exit 1; }\n"
+                 "    exec");
+    put_trainer(out, o);
+    iso_str_puts(out, "\n}\n\n"
+                      "again=0 code=0 pids=()\n"
+                      "stop() { [ ${#pids[@]} = 0 ] || kill -TERM \"${pids[@]}\" 2>/dev/null; }\n"
+                      "trap stop TERM\n"
+                      "trap 'again=1; stop' USR1\n"
+                      "for run in $(sed -n \"${SLURM_ARRAY_TASK_ID}p\" \"$list\"); do\n"
+                      "    train \"$run\" &\n"
+                      "    pids+=($!)\n"
+                      "done\n"
+                      "for pid in \"${pids[@]}\"; do\n"
+                      "    # A signal ends wait early; the trainer's own end is what counts.\n"
+                      "    wait \"$pid\"; one=$?\n"
+                      "    while kill -0 \"$pid\" 2>/dev/null; do wait \"$pid\"; one=$?; done\n"
+                      "    if [ $one = 3 ] || [ $code = 0 ]; then code=$one; fi\n"
+                      "done\n"
+                      "# The time is up, not the work: back into the queue.\n"
+                      "if [ $code = 3 ] && [ $again = 1 ]; then\n"
+                      "    scontrol requeue \"$SLURM_JOB_ID\" && sleep 60\n"
+                      "fi\n"
+                      "exit $code\n");
+}
