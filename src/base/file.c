@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -41,6 +42,21 @@ enum iso_status iso_file_fail(struct iso_err *err, const char *path, const char 
 {
     int error = errno;
     return iso_fail(err, ISO_IO, "%s: cannot %s: %s%s", path, what, strerror(error), remedy(error));
+}
+
+struct iso_path iso_path_in(const char *dir, const char *fmt, ...)
+{
+    struct iso_path path;
+    size_t room = sizeof path.text, len = strlen(dir);
+    const char *slash = len && dir[len - 1] == '/' ? "" : "/";
+    int start = snprintf(path.text, room, "%s%s", dir, slash);
+    if (start >= 0 && (size_t)start < room) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(path.text + start, room - (size_t)start, fmt, ap);
+        va_end(ap);
+    }
+    return path;
 }
 
 enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err)
@@ -298,12 +314,8 @@ bool iso_dir_remove(const char *path)
     size_t n;
     if (iso_dir_list(&names, &n, path, NULL) != ISO_OK)
         return false;
-    for (size_t i = 0; i < n; i++) {
-        struct iso_str file = {0};
-        iso_str_printf(&file, "%s/%s", path, names[i]);
-        unlink(file.text);
-        iso_str_release(&file);
-    }
+    for (size_t i = 0; i < n; i++)
+        unlink(iso_path_in(path, "%s", names[i]).text);
     iso_dir_list_free(names, n);
     return rmdir(path) == 0;
 }

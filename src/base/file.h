@@ -12,12 +12,21 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* The error of a system call on `path`, from errno: "PATH: cannot WHAT: why; what helps". */
 enum iso_status iso_file_fail(struct iso_err *err, const char *path, const char *what);
+
+/* A path to hand on: iso_file_write(iso_path_in(dir, "%s.csv", name).text, ...).  One that is too
+ * long for the system stays too long, so that the call that uses it fails and says so. */
+struct iso_path {
+    char text[PATH_MAX + 2];
+};
+struct iso_path iso_path_in(const char *dir, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Reads all of `path` ("-": standard input) into `out`, which the caller releases. */
 enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err);

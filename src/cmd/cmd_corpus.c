@@ -31,7 +31,7 @@ static const struct iso_opt options[] = {
 };
 
 /* The first place that has the script, in `out`. */
-static enum iso_status find_script(struct iso_str *out, const char *name, struct iso_err *err)
+static enum iso_status find_script(struct iso_path *out, const char *name, struct iso_err *err)
 {
     char self[4096] = "";
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -39,14 +39,13 @@ static enum iso_status find_script(struct iso_str *out, const char *name, struct
     const char *home = dirname(self), *share = getenv("ISO_SHARE");
     const char *const places[] = {"../tools", "../share/isodepth"};
     if (share) {
-        iso_str_printf(out, "%s/%s", share, name);
+        *out = iso_path_in(share, "%s", name);
         if (iso_file_exists(out->text))
             return ISO_OK;
         return iso_fail(err, ISO_MISSING, "ISO_SHARE: %s is not there", out->text);
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        iso_str_clear(out);
-        iso_str_printf(out, "%s/%s/%s", home, places[i], name);
+        *out = iso_path_in(home, "%s/%s", places[i], name);
         if (iso_file_exists(out->text))
             return ISO_OK;
     }
@@ -87,7 +86,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     const struct corpus_args *a = args;
     if (!a->out)
         return iso_fail(err, ISO_USAGE, "--out DIR is missing: where should the text go?");
-    struct iso_str script = {0};
+    struct iso_path script;
     enum iso_status st = find_script(&script, "corpus_debian", err);
     if (st == ISO_OK) {
         const char *argv[8] = {script.text, "--out", a->out};
@@ -98,7 +97,6 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
             argv[n++] = "--only", argv[n++] = a->only;
         st = run_script((char **)argv, err);
     }
-    iso_str_release(&script);
     return st;
 }
 

@@ -56,15 +56,13 @@ static enum iso_status open_tokenizer(struct iso_tokenizer *t, bool *none,
     if (*none)
         return ISO_OK;
     const char *file = iso_json_string(iso_json_get(ds->meta, "tokenizer"), "file", NULL);
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", ds->dir, file ? file : "");
+    const struct iso_path path = iso_path_in(ds->dir, "%s", file ? file : "");
     enum iso_status st = iso_tokenizer_open(t, file ? path.text : ds->tokenizer_name, err);
     if (st == ISO_OK && t->hash != ds->tokenizer_hash) {
         st = iso_fail(err, ISO_BAD_INPUT, "%s: not the tokenizer that packed this; pack again",
                       path.text);
         iso_tokenizer_close(t);
     }
-    iso_str_release(&path);
     return st;
 }
 

@@ -198,12 +198,8 @@ static enum iso_status run_depth(struct iso_eval_job *j, struct iso_model *m, si
         .score = ISO_ARENA_NEW_N(&j->arena, struct iso_task_score, j->suite.n),
     };
     enum iso_status st = ISO_OK;
-    if (j->out) {
-        struct iso_str dir = {0};
-        iso_str_printf(&dir, "%s/%s", j->out, s->label);
-        st = iso_dir_make(dir.text, j->err);
-        iso_str_release(&dir);
-    }
+    if (j->out)
+        st = iso_dir_make(iso_path_in(j->out, "%s", s->label).text, j->err);
     struct iso_evaluator e = {.tokenizer = &j->tokenizer,
                               .longest = (size_t)(STRETCH * m->arch.seq_len),
                               .threads = j->threads};

@@ -111,14 +111,10 @@ static void write_page(struct iso_str *out, const struct result *result, bool co
     }
 }
 
-static enum iso_status write_file(const char *dir, const char *name, struct iso_str *text,
-                                  struct iso_err *err)
+/* Writes the text and empties it. */
+static enum iso_status write_file(struct iso_path path, struct iso_str *text, struct iso_err *err)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", dir, name);
-    const enum iso_status st =
-        iso_file_write(iso_str_text(&path), iso_str_text(text), text->len, err);
-    iso_str_release(&path);
+    const enum iso_status st = iso_file_write(path.text, iso_str_text(text), text->len, err);
     iso_str_clear(text);
     return st;
 }
@@ -127,14 +123,11 @@ static enum iso_status write_file(const char *dir, const char *name, struct iso_
 static enum iso_status draw(const char *dir, const struct result *result, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
+    if (!result->by_r)
+        return iso_report_draw(&result->all.analysis[0], dir, err);
     for (size_t i = 0; i < result->all.n && st == ISO_OK; i++) {
         const struct iso_analysis *analysis = &result->all.analysis[i];
-        struct iso_str to = {0};
-        iso_str_puts(&to, dir);
-        if (result->by_r)
-            iso_str_printf(&to, "/r%g", analysis->r);
-        st = iso_report_draw(analysis, to.text, err);
-        iso_str_release(&to);
+        st = iso_report_draw(analysis, iso_path_in(dir, "r%g", analysis->r).text, err);
     }
     return st;
 }
@@ -142,33 +135,29 @@ static enum iso_status draw(const char *dir, const struct result *result, struct
 static enum iso_status write_dir(const char *dir, const struct result *result,
                                  const struct iso_runs *runs, struct iso_err *err)
 {
-    struct iso_str text = {0}, tables = {0};
-    iso_str_printf(&tables, "%s/tables", dir);
-    enum iso_status st = iso_dir_make(iso_str_text(&tables), err);
+    struct iso_str text = {0};
+    enum iso_status st = iso_dir_make(iso_path_in(dir, "tables").text, err);
     if (st == ISO_OK) {
         write_json(&text, result);
-        st = write_file(dir, "fit.json", &text, err);
+        st = write_file(iso_path_in(dir, "fit.json"), &text, err);
     }
     if (st == ISO_OK) {
         iso_runs_write_csv(&text, runs);
-        st = write_file(dir, "runs.csv", &text, err);
+        st = write_file(iso_path_in(dir, "runs.csv"), &text, err);
     }
     for (const struct iso_analysis_table *row = iso_analysis_tables; st == ISO_OK && row->name;
          row++) {
         struct iso_table t;
-        char name[64];
         build(&t, result, row);
-        snprintf(name, sizeof name, "%s.tex", row->name);
         iso_table_write(&text, &t, ISO_TABLE_LATEX, false);
         if (t.n_cell > t.n_col)
-            st = write_file(iso_str_text(&tables), name, &text, err);
+            st = write_file(iso_path_in(dir, "tables/%s.tex", row->name), &text, err);
         iso_str_clear(&text);
         iso_table_release(&t);
     }
     if (st == ISO_OK)
         st = draw(dir, result, err);
     iso_str_release(&text);
-    iso_str_release(&tables);
     return st;
 }
 

@@ -112,13 +112,11 @@ static void write_man_overview(struct iso_str *s)
 static enum iso_status write_page(const char *dir, const char *name, struct iso_str *text,
                                   struct iso_err *err)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/isodepth%s%s.1", dir, *name ? "-" : "", name);
+    struct iso_path path = iso_path_in(dir, "isodepth%s%s.1", *name ? "-" : "", name);
     for (char *p = path.text + strlen(dir); *p; p++)
         if (*p == ' ')
             *p = '-';
     enum iso_status st = iso_file_write(path.text, text->text, text->len, err);
-    iso_str_release(&path);
     iso_str_clear(text);
     return st;
 }

@@ -297,14 +297,14 @@ static enum iso_status check_data(struct call *c, char checksum[17])
 /* The study keeps the grid as it was resolved, which the trainers read. */
 static enum iso_status keep_grid(struct call *c, const char *path)
 {
-    struct iso_str text = {0}, copy = {0};
+    struct iso_str text = {0};
     char hash[17];
-    iso_str_printf(&copy, "%s/grid.yaml", c->sw.dir);
     iso_str_printf(&text, "# %s with its --set, as isodepth sweep resolved it\n", path);
     size_t first = text.len;
     iso_settings_write(&text, &c->grid, iso_grid_keys);
     snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(text.text + first, text.len - first, 0));
-    enum iso_status st = iso_file_write(copy.text, text.text, text.len, c->err);
+    enum iso_status st =
+        iso_file_write(iso_path_in(c->sw.dir, "grid.yaml").text, text.text, text.len, c->err);
     const char *const facts[][2] = {{"grid_hash", hash},
                                     {"version", ISODEPTH_VERSION},
                                     {"data_dir", c->data},
@@ -312,7 +312,6 @@ static enum iso_status keep_grid(struct call *c, const char *path)
     for (size_t i = 0; st == ISO_OK && i < sizeof facts / sizeof *facts; i++)
         st = iso_store_set(c->sw.store, facts[i][0], facts[i][1], c->err);
     iso_str_release(&text);
-    iso_str_release(&copy);
     return st;
 }
 
@@ -381,8 +380,7 @@ static enum iso_status open_study(struct call *c, const char *path, size_t *left
 
 static enum iso_status train_all(struct call *c)
 {
-    struct iso_str grid = {0};
-    iso_str_printf(&grid, "%s/grid.yaml", c->sw.dir);
+    const struct iso_path grid = iso_path_in(c->sw.dir, "grid.yaml");
     struct iso_schedule_options o = {
         .launcher = c->launcher,
         .launch = {.study = c->sw.dir,
@@ -410,7 +408,6 @@ static enum iso_status train_all(struct call *c)
     struct iso_schedule_view callbacks = iso_sweep_view_callbacks(&view);
     enum iso_status st = iso_schedule_run(&c->sw, &o, &callbacks, c->err);
     iso_sweep_view_end(&view);
-    iso_str_release(&grid);
     return st;
 }
 
@@ -437,12 +434,11 @@ static enum iso_status hash_tables(uint64_t *hash, const struct call *c)
     enum iso_status st = ISO_OK;
     *hash = 0;
     for (int i = 0; i < 2 && st == ISO_OK; i++) {
-        struct iso_str path = {0}, text = {0};
-        iso_str_printf(&path, "%s/%s", c->sw.dir, tables[i]);
+        const struct iso_path path = iso_path_in(c->sw.dir, "%s", tables[i]);
+        struct iso_str text = {0};
         if (i == 0 || iso_file_exists(path.text))
             st = iso_file_read(&text, path.text, c->err);
         *hash = iso_xxh64(iso_str_text(&text), text.len, *hash);
-        iso_str_release(&path);
         iso_str_release(&text);
     }
     return st;
@@ -451,14 +447,14 @@ static enum iso_status hash_tables(uint64_t *hash, const struct call *c)
 /* Fit and report, or what they were when their tables have not changed since. */
 static enum iso_status fit_study(struct call *c)
 {
-    struct iso_str path = {0}, key = {0}, said = {0};
+    const struct iso_path page = iso_path_in(c->sw.dir, "report/report.html");
+    struct iso_str key = {0}, said = {0};
     uint64_t hash;
     enum iso_status st = hash_tables(&hash, c);
     iso_str_printf(&key, "fit of %016" PRIx64, hash);
-    iso_str_printf(&path, "%s/report/report.html", c->sw.dir);
     if (st == ISO_OK)
         st = iso_store_get(c->sw.store, &said, key.text, c->err);
-    if (st == ISO_OK && !(said.len && iso_file_exists(path.text))) {
+    if (st == ISO_OK && !(said.len && iso_file_exists(page.text))) {
         iso_str_clear(&said);
         st = c->grid.matrix_rates.n > 1
                  ? iso_study_rates_report(&said, c->sw.dir, c->grid.name,
@@ -468,7 +464,6 @@ static enum iso_status fit_study(struct call *c)
             st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
     }
     fputs(iso_str_text(&said), stdout);
-    iso_str_release(&path);
     iso_str_release(&key);
     iso_str_release(&said);
     return st;

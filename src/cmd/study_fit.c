@@ -26,10 +26,9 @@ static enum iso_status fit(struct iso_analysis *analysis, struct iso_runs *runs,
 static enum iso_status write_report(struct iso_str *out, const struct iso_analysis *analysis,
                                     const char *dir, const char *title, struct iso_err *err)
 {
-    struct iso_str table = {0}, text = {0}, to = {0}, command = {0};
+    const struct iso_path table = iso_path_in(dir, "runs.csv"), to = iso_path_in(dir, "report");
+    struct iso_str text = {0}, command = {0};
     struct iso_evals evals;
-    iso_str_printf(&table, "%s/runs.csv", dir);
-    iso_str_printf(&to, "%s/report", dir);
     iso_str_printf(&command, "isodepth report %s --out %s", dir, to.text);
     enum iso_status st = iso_evals_read(&evals, dir, err);
     if (st == ISO_OK)
@@ -49,9 +48,7 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_analys
         st = iso_report_write(&report, to.text, err);
     if (st == ISO_OK)
         iso_str_printf(out, "report: %s/report.html\n", to.text);
-    iso_str_release(&table);
     iso_str_release(&text);
-    iso_str_release(&to);
     iso_str_release(&command);
     iso_evals_release(&evals);
     return st;
@@ -106,8 +103,7 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
 {
     struct iso_runs runs = {0};
     struct iso_regret regret = {0};
-    struct iso_str to = {0};
-    iso_str_printf(&to, "%s/report", study_dir);
+    const struct iso_path to = iso_path_in(study_dir, "report");
     enum iso_status st = iso_runs_read(&runs, &study_dir, 1, ISO_RUNS_TRAINED, err);
     if (st == ISO_OK)
         st = iso_regret_run(&regret, &runs, rate_among(&runs, rate), err);
@@ -117,7 +113,6 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
         iso_regret_verdict(out, &regret);
         iso_str_printf(out, "\nreport: %s/report.html\n", to.text);
     }
-    iso_str_release(&to);
     iso_regret_release(&regret);
     iso_runs_release(&runs);
     return st;

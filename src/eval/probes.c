@@ -135,18 +135,16 @@ static void write_rows(struct iso_str *out, struct iso_pyrandom *r, const struct
 
 enum iso_status iso_probes_write(const char *dir, struct iso_err *err)
 {
-    struct iso_str text = {0}, path = {0};
+    struct iso_str text = {0};
     struct iso_pyrandom random;
     enum iso_status st = iso_dir_make(dir, err);
     for (size_t i = 0; st == ISO_OK && i < sizeof probes / sizeof *probes; i++) {
         if (probes[i].seed)
             iso_pyrandom_seed(&random, probes[i].seed);
         write_rows(&text, &random, &probes[i]);
-        iso_str_clear(&path);
-        iso_str_printf(&path, "%s/%s.jsonl", dir, probes[i].name);
-        st = iso_file_write(path.text, text.text, text.len, err);
+        st = iso_file_write(iso_path_in(dir, "%s.jsonl", probes[i].name).text, text.text, text.len,
+                            err);
     }
     iso_str_release(&text);
-    iso_str_release(&path);
     return st;
 }

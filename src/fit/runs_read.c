@@ -332,11 +332,10 @@ static bool looks_like_json(const struct iso_str *text)
 static enum iso_status read_file(struct iso_runs *runs, const char *path, enum iso_runs_kind kind,
                                  struct iso_err *err)
 {
-    struct iso_str text = {0}, inside = {0};
-    if (iso_dir_exists(path)) { /* a study keeps its table there */
-        iso_str_printf(&inside, "%s/runs.csv", path);
-        path = iso_str_text(&inside);
-    }
+    const struct iso_path inside = iso_path_in(path, "runs.csv");
+    struct iso_str text = {0};
+    if (iso_dir_exists(path)) /* a study keeps its table there */
+        path = inside.text;
     enum iso_status st = iso_file_read(&text, path, err);
     const char *name = iso_str_eq(path, "-") ? "standard input" : path;
     if (st == ISO_OK && looks_like_json(&text))
@@ -344,7 +343,6 @@ static enum iso_status read_file(struct iso_runs *runs, const char *path, enum i
     else if (st == ISO_OK)
         st = iso_runs_add_csv(runs, iso_str_text(&text), text.len, name, kind, err);
     iso_str_release(&text);
-    iso_str_release(&inside);
     return st;
 }
 

@@ -121,16 +121,15 @@ enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t le
 
 enum iso_status iso_evals_read(struct iso_evals *e, const char *study, struct iso_err *err)
 {
-    struct iso_str path = {0}, text = {0};
+    const struct iso_path path = iso_path_in(study, "eval.csv");
+    struct iso_str text = {0};
     enum iso_status st = ISO_OK;
     *e = (struct iso_evals){0};
-    iso_str_printf(&path, "%s/eval.csv", study);
     if (iso_file_exists(path.text)) {
         st = iso_file_read(&text, path.text, err);
         if (st == ISO_OK)
             st = iso_evals_parse(e, iso_str_text(&text), text.len, path.text, err);
     }
-    iso_str_release(&path);
     iso_str_release(&text);
     return st;
 }

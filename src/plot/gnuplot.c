@@ -113,22 +113,20 @@ static void fix_date(struct iso_str *pdf)
 enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f, const char *dir,
                                 const char *name, struct iso_err *err)
 {
-    struct iso_str path = {0}, raw = {0}, pdf = {0};
-    iso_str_printf(&path, "%s/%s.svg", dir, name);
+    struct iso_str raw = {0}, pdf = {0};
     enum iso_status st = draw(&raw, f, ISO_DRAWING_SVG, err);
     if (st == ISO_OK) {
         iso_str_clear(svg);
         iso_svg_clean(svg, iso_str_text(&raw));
-        st = iso_file_write(path.text, iso_str_text(svg), svg->len, err);
+        st =
+            iso_file_write(iso_path_in(dir, "%s.svg", name).text, iso_str_text(svg), svg->len, err);
     }
-    iso_str_clear(&path);
-    iso_str_printf(&path, "%s/%s.pdf", dir, name);
     if (st == ISO_OK)
         st = draw(&pdf, f, ISO_DRAWING_PDF, err);
     fix_date(&pdf);
     if (st == ISO_OK)
-        st = iso_file_write(path.text, iso_str_text(&pdf), pdf.len, err);
-    iso_str_release(&path);
+        st =
+            iso_file_write(iso_path_in(dir, "%s.pdf", name).text, iso_str_text(&pdf), pdf.len, err);
     iso_str_release(&raw);
     iso_str_release(&pdf);
     return st;

@@ -64,7 +64,7 @@ enum iso_status iso_page_figure(struct iso_page *page, const struct iso_figure_r
                                 const void *data, struct iso_err *err)
 {
     struct iso_figure f = {0};
-    struct iso_str svg = {0}, dir = {0};
+    struct iso_str svg = {0};
     enum iso_status st = ISO_OK;
     const char *why = row->build(&f, data);
     if (why) {
@@ -73,9 +73,8 @@ enum iso_status iso_page_figure(struct iso_page *page, const struct iso_figure_r
     }
     iso_figure_finish(&f);
     remember_inks(page, &f);
-    iso_str_printf(&dir, "%s/figures", page->dir);
     if (!page->no_gnuplot)
-        st = iso_figure_draw(&svg, &f, dir.text, row->name, err);
+        st = iso_figure_draw(&svg, &f, iso_path_in(page->dir, "figures").text, row->name, err);
     if (st == ISO_MISSING) {
         iso_log_warn("%s", err->msg);
         page->no_gnuplot = true;
@@ -92,7 +91,6 @@ enum iso_status iso_page_figure(struct iso_page *page, const struct iso_figure_r
 out:
     iso_figure_release(&f);
     iso_str_release(&svg);
-    iso_str_release(&dir);
     return st;
 }
 
@@ -103,8 +101,8 @@ enum iso_status iso_page_table(struct iso_page *page, const char *name, const ch
 {
     if (t->n_cell <= t->n_col)
         return ISO_OK;
-    struct iso_str path = {0}, latex = {0};
-    iso_str_printf(&path, "%s/tables/%s.tex", page->dir, name);
+    const struct iso_path path = iso_path_in(page->dir, "tables/%s.tex", name);
+    struct iso_str latex = {0};
     iso_table_write(&latex, t, ISO_TABLE_LATEX, false);
     enum iso_status st = iso_file_write(path.text, iso_str_text(&latex), latex.len, err);
     iso_page_html(page,
@@ -115,7 +113,6 @@ enum iso_status iso_page_table(struct iso_page *page, const char *name, const ch
     iso_page_html(page, "</p><div class=\"scroll%s\">", tall ? " tall" : "");
     iso_table_write(&page->html, t, ISO_TABLE_HTML, false);
     iso_page_html(page, "</div></div>\n");
-    iso_str_release(&path);
     iso_str_release(&latex);
     return st;
 }
@@ -198,12 +195,8 @@ enum iso_status iso_page_directories(const char *dir, struct iso_err *err)
 {
     static const char *const names[] = {"figures", "tables"};
     enum iso_status st = ISO_OK;
-    for (size_t i = 0; i < 2 && st == ISO_OK; i++) {
-        struct iso_str path = {0};
-        iso_str_printf(&path, "%s/%s", dir, names[i]);
-        st = iso_dir_make(path.text, err);
-        iso_str_release(&path);
-    }
+    for (size_t i = 0; i < 2 && st == ISO_OK; i++)
+        st = iso_dir_make(iso_path_in(dir, "%s", names[i]).text, err);
     return st;
 }
 
@@ -218,7 +211,7 @@ enum iso_status iso_page_write(const struct iso_page_head *head, const struct is
                                size_t n, const char *dir, struct iso_err *err)
 {
     struct iso_page page = {.dir = dir};
-    struct iso_str out = {0}, path = {0};
+    struct iso_str out = {0};
     enum iso_status st = iso_page_directories(dir, err);
     if (st == ISO_OK)
         st = build_sections(&page, sections, n, err);
@@ -234,11 +227,9 @@ enum iso_status iso_page_write(const struct iso_page_head *head, const struct is
         iso_str_puts(&out, "</main>\n<div id=\"tip\" role=\"status\"></div>\n<script>\n");
         put_pieces(&out, iso_page_js);
         iso_str_puts(&out, "</script>\n</body>\n</html>\n");
-        iso_str_printf(&path, "%s/report.html", dir);
-        st = iso_file_write(path.text, iso_str_text(&out), out.len, err);
+        st = iso_file_write(iso_path_in(dir, "report.html").text, iso_str_text(&out), out.len, err);
     }
     iso_page_release(&page);
     iso_str_release(&out);
-    iso_str_release(&path);
     return st;
 }

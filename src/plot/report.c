@@ -186,11 +186,7 @@ static enum iso_status build_row(struct iso_page *page, const void *data, struct
 static enum iso_status write_in(const char *dir, const char *name, const struct iso_str *text,
                                 struct iso_err *err)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", dir, name);
-    enum iso_status st = iso_file_write(path.text, iso_str_text(text), text->len, err);
-    iso_str_release(&path);
-    return st;
+    return iso_file_write(iso_path_in(dir, "%s", name).text, iso_str_text(text), text->len, err);
 }
 
 static enum iso_status write_data(const struct iso_report *report, const char *dir,

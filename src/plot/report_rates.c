@@ -44,17 +44,15 @@ enum iso_status iso_rates_write(const struct iso_regret *regret, const char *tit
 {
     const struct iso_section section = {"rates", "Learning rates", iso_report_build_rates, regret};
     const struct iso_page_head head = {title, ""};
-    struct iso_str json = {0}, path = {0};
+    struct iso_str json = {0};
     struct iso_json_out w = {&json, 2, 0, false};
     iso_regret_write_json(&w, regret);
     iso_str_putc(&json, '\n');
-    iso_str_printf(&path, "%s/rates.json", dir);
     enum iso_status st = iso_dir_make(dir, err);
     if (st == ISO_OK)
-        st = iso_file_write(path.text, json.text, json.len, err);
+        st = iso_file_write(iso_path_in(dir, "rates.json").text, json.text, json.len, err);
     if (st == ISO_OK)
         st = iso_page_write(&head, &section, 1, dir, err);
     iso_str_release(&json);
-    iso_str_release(&path);
     return st;
 }

@@ -14,12 +14,13 @@ sed -n 's/^  \([a-z]\+\( [a-z]\+\)\?\)  .*/\1/p' "$tmp/overview" > "$tmp/command
 [ "$(wc -l < "$tmp/commands")" -ge 20 ] || fail "the overview lists $(wc -l < "$tmp/commands") commands"
 for screen in 60 80 100 120; do
     width=$((screen < 100 ? screen : 100)) # longer lines are hard to read
-    COLUMNS=$screen "$iso" | python3 tests/cli/help_layout.py $width || fail "overview, $screen columns"
+    COLUMNS=$screen "$iso" > "$tmp/pages"
     while read -r command; do
+        echo
         # shellcheck disable=SC2086 # a command may be two words
-        COLUMNS=$screen "$iso" help $command > "$tmp/page" || fail "help $command"
-        python3 tests/cli/help_layout.py $width < "$tmp/page" || fail "help $command, $screen columns"
-    done < "$tmp/commands"
+        COLUMNS=$screen "$iso" help $command || fail "help $command"
+    done < "$tmp/commands" >> "$tmp/pages"
+    python3 tests/cli/help_layout.py $width < "$tmp/pages" || fail "the layout at $screen columns"
 done
 COLUMNS=80 "$iso" help fit > "$tmp/80"
 "$iso" help fit | cmp - "$tmp/80" || fail "a pipe has 80 columns"

@@ -1,4 +1,4 @@
-"""Checks the layout of a help page: help_layout.py WIDTH < PAGE
+"""Checks the layout of help pages: help_layout.py WIDTH < PAGES
 
 No line is longer than WIDTH, and none ends early: the first word of the next line of the same
 paragraph would not have fitted.  That finds line ends in the middle of a paragraph's text."""
@@ -23,7 +23,7 @@ def check_list(lines):
             check_pair(line, after)
 
 
-for block in sys.stdin.read().rstrip("\n").split("\n\n"):
+for block in re.split(r"\n\n+", sys.stdin.read().strip("\n")):
     lines = block.split("\n")
     problems += [f"longer than {width}: {line!r}" for line in lines if len(line) > width]
     if len(lines) > 1 and not lines[0].startswith(" ") and lines[1].startswith("  "):

@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "no_threads.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -116,6 +117,23 @@ static void test_nearest(void **state)
     assert_string_equal(iso_nearest("paln", nth_word, words), "plan");
     assert_string_equal(iso_nearest("comparr", nth_word, words), "compare");
     assert_null(iso_nearest("xyzzy", nth_word, words));
+}
+
+static void test_path(void **state)
+{
+    (void)state;
+    assert_string_equal(iso_path_in("a/b", "%s.csv", "runs").text, "a/b/runs.csv");
+    assert_string_equal(iso_path_in("a/b/", "c").text, "a/b/c");
+    assert_string_equal(iso_path_in("/", "c").text, "/c");
+    /* Too long for the system: no shorter name is tried. */
+    char dir[PATH_MAX + 1], name[PATH_MAX + 1];
+    memset(dir, 'd', PATH_MAX);
+    memset(name, 'n', PATH_MAX);
+    dir[PATH_MAX] = name[PATH_MAX] = '\0';
+    assert_int_equal(access(iso_path_in(dir, "x").text, F_OK), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+    assert_int_equal(access(iso_path_in(".", "%s", name).text, F_OK), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
 }
 
 static void test_wrap(void **state)
@@ -547,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_path),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_json_bad_bytes),
         cmocka_unit_test(test_json_broken),
