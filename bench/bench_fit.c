@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 {
     static const char *const path = "examples/paper_baseline.csv";
     struct iso_err err;
-    if (iso_runs_read(&runs, &path, 1, ISO_RUNS_TRAINED, &err) != ISO_OK) {
+    if (iso_runs_read(&runs, &path, 1, NULL, &err) != ISO_OK) {
         fprintf(stderr, "%s\n", err.msg);
         return 1;
     }

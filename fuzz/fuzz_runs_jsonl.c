@@ -12,12 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct iso_err err;
     if (size > 1 << 14)
         return 0;
-    if (iso_runs_add_jsonl(&runs, (const char *)data, size, "fuzz", ISO_RUNS_TRAINED, &err) ==
-            ISO_OK &&
+    if (iso_runs_add(&runs, (const char *)data, size, "fuzz", NULL, &err) == ISO_OK &&
         iso_runs_finish(&runs, &err) == ISO_OK && runs.n > 0) {
         iso_runs_write_csv(&csv, &runs);
-        if (iso_runs_add_csv(&again, csv.text, csv.len, "again", ISO_RUNS_TRAINED, &err) ==
-                ISO_OK &&
+        if (iso_runs_add(&again, csv.text, csv.len, "again", NULL, &err) == ISO_OK &&
             iso_runs_finish(&again, &err) == ISO_OK && again.n != runs.n)
             abort();
     }

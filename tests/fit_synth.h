@@ -82,7 +82,7 @@ static inline void synth_runs(struct iso_runs *runs, const struct synth *s)
     struct iso_err err;
     *runs = (struct iso_runs){0};
     synth_rows(&csv, s);
-    if (iso_runs_add_csv(runs, csv.text, csv.len, "synthetic", ISO_RUNS_TRAINED, &err) != ISO_OK ||
+    if (iso_runs_add(runs, csv.text, csv.len, "synthetic", NULL, &err) != ISO_OK ||
         iso_runs_finish(runs, &err) != ISO_OK)
         abort();
     iso_str_release(&csv);

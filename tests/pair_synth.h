@@ -47,7 +47,7 @@ static inline void pair_read(struct iso_runs *runs, struct iso_str *csv)
 {
     struct iso_err err;
     *runs = (struct iso_runs){0};
-    if (iso_runs_add_csv(runs, csv->text, csv->len, "pair", ISO_RUNS_TRAINED, &err) != ISO_OK ||
+    if (iso_runs_add(runs, csv->text, csv->len, "pair", NULL, &err) != ISO_OK ||
         iso_runs_finish(runs, &err) != ISO_OK)
         abort();
     iso_str_release(csv);

@@ -92,7 +92,7 @@ struct isodepth_fit *isodepth_fit_new(const char *csv, size_t len,
     struct isodepth_fit *fit = ISO_NEW(struct isodepth_fit);
     enum iso_status st = translate(&o, options, &err);
     if (st == ISO_OK)
-        st = iso_runs_add_csv(&fit->runs, csv, len, "table", ISO_RUNS_TRAINED, &err);
+        st = iso_runs_add(&fit->runs, csv, len, "table", NULL, &err);
     if (st == ISO_OK)
         st = iso_runs_finish(&fit->runs, &err);
     if (st == ISO_OK)

@@ -7,6 +7,7 @@
 struct reader {
     const char *at, *end, *path;
     int line;
+    char separator;
     struct iso_arena *arena;
     struct iso_err *err;
     const char **field; /* of the current row, reused */
@@ -45,7 +46,7 @@ static enum iso_status read_quoted(struct reader *r, const char **field)
 static const char *read_plain(struct reader *r)
 {
     const char *start = r->at;
-    while (r->at < r->end && *r->at != ',' && *r->at != '\n')
+    while (r->at < r->end && *r->at != r->separator && *r->at != '\n')
         r->at++;
     const char *stop = r->at;
     while (stop > start && (stop[-1] == '\r' || stop[-1] == ' '))
@@ -70,11 +71,6 @@ static enum iso_status read_row(struct reader *r)
         } else {
             field = read_plain(r);
         }
-        if (strlen(field) > 4096)
-            return iso_fail(r->err, ISO_BAD_INPUT,
-                            "%s:%d: a field of more than 4096 bytes; is this"
-                            " a CSV file?",
-                            r->path, r->line);
         *ISO_PUSH(r->field, r->n, r->room) = field;
         if (r->at >= r->end)
             return ISO_OK;
@@ -83,11 +79,29 @@ static enum iso_status read_row(struct reader *r)
             r->line++;
             return ISO_OK;
         }
-        if (*r->at != ',')
+        if (*r->at != r->separator)
             return iso_fail(r->err, ISO_BAD_INPUT, "%s:%d: text after a closing quote", r->path,
                             r->line);
         r->at++;
     }
+}
+
+/* The separator that the header has most of, outside quotes; a comma where it has none. */
+static char find_separator(const struct reader *r)
+{
+    static const char known[] = ",\t;";
+    size_t count[sizeof known] = {0}, best = 0;
+    bool quoted = false;
+    for (const char *p = r->at; p < r->end && (quoted || *p != '\n'); p++) {
+        const char *which = *p ? strchr(known, *p) : NULL;
+        quoted ^= *p == '"';
+        if (which && !quoted)
+            count[which - known]++;
+    }
+    for (size_t i = 1; i + 1 < sizeof known; i++)
+        if (count[i] > count[best])
+            best = i;
+    return known[best];
 }
 
 static bool skip_line(struct reader *r)
@@ -112,12 +126,12 @@ static const char **keep_fields(struct reader *r)
     return copy;
 }
 
+/* A column without a name, such as the index that pandas writes, is called by its number. */
 static enum iso_status check_header(const struct iso_csv *csv, const struct reader *r, int line)
 {
     for (size_t i = 0; i < csv->n_col; i++) {
         if (!*csv->name[i])
-            return iso_fail(r->err, ISO_BAD_INPUT, "%s:%d: column %zu has no name", r->path, line,
-                            i + 1);
+            csv->name[i] = iso_arena_printf(r->arena, "column %zu", i + 1);
         if (iso_csv_column(csv, csv->name[i]) != (int)i)
             return iso_fail(r->err, ISO_BAD_INPUT, "%s:%d: column %s is there twice", r->path, line,
                             csv->name[i]);
@@ -134,6 +148,8 @@ static enum iso_status parse_rows(struct iso_csv *csv, struct reader *r)
         if (skip_line(r))
             continue;
         int line = r->line;
+        if (!csv->name)
+            r->separator = find_separator(r);
         if ((st = read_row(r)) != ISO_OK)
             break;
         if (!csv->name) {
@@ -161,7 +177,8 @@ enum iso_status iso_csv_parse(struct iso_csv *csv, struct iso_arena *arena, cons
     *csv = (struct iso_csv){0};
     if (memchr(text, '\0', len))
         return iso_fail(err, ISO_BAD_INPUT, "%s: holds NUL bytes; this is not a CSV file", path);
-    struct reader r = {text, text + len, path, 1, arena, err, NULL, 0, 0};
+    struct reader r = {
+        .at = text, .end = text + len, .path = path, .line = 1, .arena = arena, .err = err};
     if (len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         r.at += 3; /* the byte order mark that spreadsheets write */
     enum iso_status st = parse_rows(csv, &r);

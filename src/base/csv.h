@@ -1,5 +1,6 @@
-/* CSV as in RFC 4180: a header, quoted fields, LF or CRLF.  Each row must have the header's
- * number of fields.  Blank lines and lines that start with # are skipped. */
+/* CSV as in RFC 4180: a header, quoted fields, LF or CRLF; tabs or semicolons may separate the
+ * fields, as the header shows.  Each row must have the header's number of fields.  Blank lines and
+ * lines that start with # are skipped. */
 #ifndef ISO_BASE_CSV_H
 #define ISO_BASE_CSV_H
 

@@ -10,11 +10,13 @@
 
 struct compare_args {
     struct iso_fit_args fit;
+    struct iso_runs_how how;
     bool json, latex;
 };
 
 #define AT(field) offsetof(struct compare_args, field)
 static const struct iso_opt options[] = {
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print everything as JSON, in full precision"},
@@ -58,7 +60,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_fit_args_options(&o.fit, &a->fit, err);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
-        st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, ISO_RUNS_TRAINED, err);
+        st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, &a->how, err);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
         st = iso_fit_args_check(&a->fit, &tables[i], err);
     if (st == ISO_OK)

@@ -12,6 +12,7 @@
 
 struct fit_args {
     struct iso_fit_args fit;
+    struct iso_runs_how how;
     const char *law, *by, *out;
     double phi;
     bool json, latex;
@@ -33,6 +34,7 @@ static const struct iso_opt options[] = {
      .help = "fit once for each value of a column", .choice = &by_names},
     {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "hold phi at this value", .min = -3,
      .max = 3},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print everything as JSON, in full precision"},
@@ -203,7 +205,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK && *a->out)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)
-        st = iso_runs_read(&runs, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
+        st = iso_runs_read(&runs, (const char *const *)ops.at, ops.n, &a->how, err);
     if (st == ISO_OK)
         st = iso_fit_args_check(&a->fit, &runs, err);
     if (st == ISO_OK)

@@ -89,7 +89,8 @@ static enum iso_status read_grid(struct iso_runs *runs, const char *path,
         iso_plan_table(&t, planned, n);
         iso_table_write(&csv, &t, ISO_TABLE_CSV, false);
         iso_table_release(&t);
-        st = iso_runs_add_csv(runs, iso_str_text(&csv), csv.len, path, ISO_RUNS_PLANNED, err);
+        st = iso_runs_add(runs, iso_str_text(&csv), csv.len, path,
+                          &(const struct iso_runs_how){.kind = ISO_RUNS_PLANNED}, err);
     }
     if (st == ISO_OK)
         st = iso_runs_finish(runs, err);
@@ -105,7 +106,8 @@ static enum iso_status read_plan(struct iso_runs *runs, const char *path,
         return read_grid(runs, path, set, err);
     if (set->n)
         return iso_fail(err, ISO_USAGE, "--set changes a grid file; %s is a table of runs", path);
-    return iso_runs_read(runs, &path, 1, ISO_RUNS_PLANNED, err);
+    return iso_runs_read(runs, &path, 1, &(const struct iso_runs_how){.kind = ISO_RUNS_PLANNED},
+                         err);
 }
 
 /* From the defaults, then a fit, then what was given by hand. */
@@ -124,7 +126,7 @@ static enum iso_status fill_options(struct iso_power_options *o, const struct po
     if (st == ISO_OK && *a->from) {
         struct iso_runs runs = {0};
         struct iso_fit law;
-        st = iso_runs_read(&runs, &a->from, 1, ISO_RUNS_TRAINED, err);
+        st = iso_runs_read(&runs, &a->from, 1, NULL, err);
         if (st == ISO_OK)
             st = iso_fit_run(&law, &runs, &o->fit, err);
         if (st == ISO_OK)

@@ -1,12 +1,15 @@
 /* isodepth rates: what a learning rate costs against the best one, and whether it transfers. */
 #include "cmd/cmd.h"
 
+#include "cmd/fit_args.h"
+
 #include "plot/rates.h"
 
 #include <math.h>
 #include <stdio.h>
 
 struct rates_args {
+    struct iso_runs_how how;
     double rate;
     bool csv, json;
     const char *out;
@@ -18,6 +21,7 @@ static const struct rates_args defaults = {.rate = NAN};
 static const struct iso_opt options[] = {
     {"rate", .kind = ISO_OPT_NUMBER, .offset = AT(rate), .help = "base rate to judge",
      .fallback = "the one of lowest mean regret", .min = 1e-12, .max = 1e6},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
      .help = "also write a page with figures, tables and rates.json"},
     {"csv", .kind = ISO_OPT_FLAG, .offset = AT(csv),
@@ -60,8 +64,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     const struct rates_args *a = args;
     struct iso_runs runs = {0};
     struct iso_regret regret = {0};
-    enum iso_status st =
-        iso_runs_read(&runs, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
+    enum iso_status st = iso_runs_read(&runs, (const char *const *)ops.at, ops.n, &a->how, err);
     if (st == ISO_OK)
         st = iso_regret_run(&regret, &runs, a->rate, err);
     if (st == ISO_OK && a->out)

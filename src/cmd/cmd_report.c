@@ -15,6 +15,7 @@
 
 struct report_args {
     struct iso_fit_args fit;
+    struct iso_runs_how how;
     const char *out, *law;
     struct iso_strings compare, rates;
 };
@@ -28,6 +29,7 @@ static const struct iso_opt options[] = {
     {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
      .help = "a sweep over learning rates, for a section of its own"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {0},
 };
@@ -111,10 +113,10 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
 {
     const struct iso_strings *variants = &a->compare;
     enum iso_status st =
-        iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, ISO_RUNS_TRAINED, err);
+        iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, &a->how, err);
     job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, variants->n + 1);
     for (size_t i = 0; i < variants->n && st == ISO_OK; i++) {
-        st = iso_runs_read(&job->variant[i], &variants->at[i], 1, ISO_RUNS_TRAINED, err);
+        st = iso_runs_read(&job->variant[i], &variants->at[i], 1, &a->how, err);
         job->n_variant = i + 1;
     }
     if (st == ISO_OK)
@@ -139,8 +141,7 @@ static enum iso_status judge_rates(struct job *job, const struct iso_strings *ta
 {
     if (tables->n == 0)
         return ISO_OK;
-    enum iso_status st =
-        iso_runs_read(&job->rate_runs, tables->at, tables->n, ISO_RUNS_TRAINED, err);
+    enum iso_status st = iso_runs_read(&job->rate_runs, tables->at, tables->n, NULL, err);
     if (st == ISO_OK)
         st = iso_regret_run(&job->rates, &job->rate_runs, NAN, err);
     job->has_rates = st == ISO_OK;

@@ -3,8 +3,8 @@
 
 #include "base/json.h"
 #include "fit/stats.h"
+#include "sweep/record_where.h"
 #include "sweep/sweep.h"
-#include "sweep/where.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -239,11 +239,11 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (a->csv && (a->json || a->means))
         return iso_fail(err, ISO_USAGE, "--csv goes with neither --json nor --means; choose one");
     if (a->where)
-        st = iso_where_parse(&where, &arena, a->where, err);
+        st = iso_record_where_parse(&where, &arena, a->where, err);
     if (st == ISO_OK)
         st = iso_sweep_read(&recs, &n, ops.at[0], err);
     for (size_t i = 0; st == ISO_OK && i < n; i++)
-        if (!where || iso_where_holds(where, &recs[i]))
+        if (!where || iso_record_where_holds(where, &recs[i]))
             recs[kept++] = recs[i];
     if (st == ISO_OK)
         print_runs(a, recs, kept, n);

@@ -12,7 +12,7 @@
 #include "data/loader.h"
 #include "isodepth.h"
 #include "kern/kern.h"
-#include "sweep/where.h"
+#include "sweep/record_where.h"
 #include "train/machine.h"
 #include "train/settings.h"
 #include "train/trainer.h"
@@ -120,7 +120,7 @@ static enum iso_status parse_cells(struct call *c, const struct iso_where **wher
             iso_str_puts(&text, p[1 + strspn(p + 1, " ")] ? " or " : "");
         else
             iso_str_putc(&text, *p);
-    enum iso_status st = iso_where_parse(where, &c->arena, iso_str_text(&text), c->err);
+    enum iso_status st = iso_record_where_parse(where, &c->arena, iso_str_text(&text), c->err);
     iso_str_release(&text);
     return st == ISO_OK ? st : iso_fail_in(c->err, st, "--cells");
 }
@@ -153,7 +153,7 @@ static enum iso_status plan_seeds(struct call *c)
     for (size_t i = 0; st == ISO_OK && i < c->n; i++) {
         struct iso_record rec;
         iso_record_from_plan(&rec, &c->runs[i]);
-        if (has_seed(&own, c->runs[i].seed) || !where || iso_where_holds(where, &rec))
+        if (has_seed(&own, c->runs[i].seed) || !where || iso_record_where_holds(where, &rec))
             c->runs[kept++] = c->runs[i];
     }
     c->n = kept;

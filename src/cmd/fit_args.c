@@ -49,6 +49,19 @@ static void set_fit_defaults(void *args)
 
 const struct iso_opt_table iso_fit_options = {fit_opts, set_fit_defaults};
 
+static const struct iso_opt table_opts[] = {
+    {"columns", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, columns),
+     .arg = "ROLE=NAME,...", .help = "which columns mean what, where their names do not say it"},
+    {"arch", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, arch),
+     .arg = "depth=N,prelude=N,coda=N",
+     .help = "layers, to split a table's one number of parameters into n_once and n_rec"},
+    {"where", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, where),
+     .arg = "CONDITION", .help = "use only the rows for which this holds, as in isodepth runs"},
+    {0},
+};
+
+const struct iso_opt_table iso_table_options = {table_opts, NULL};
+
 static const struct iso_opt law_opts[] = {
     {"law", .kind = ISO_OPT_CHOICE, .help = "the law to fit", .choice = &iso_choice_laws},
     {0},

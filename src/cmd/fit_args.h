@@ -14,6 +14,8 @@ struct iso_fit_args {
 
 /* For a command that has a struct iso_fit_args. */
 extern const struct iso_opt_table iso_fit_options;
+/* For a command that reads tables of runs and has a struct iso_runs_how. */
+extern const struct iso_opt_table iso_table_options;
 /* For a command that has a const char *law. */
 extern const struct iso_opt_table iso_law_options;
 

@@ -19,7 +19,7 @@ static enum iso_status fit(struct iso_analysis *analysis, struct iso_runs *runs,
     o.fit.threads = iso_cpu_count();
     if (!intervals)
         o.resamples = 0;
-    enum iso_status st = iso_runs_read(runs, &dir, 1, ISO_RUNS_TRAINED, err);
+    enum iso_status st = iso_runs_read(runs, &dir, 1, NULL, err);
     return st == ISO_OK ? iso_analysis_run(analysis, runs, &o, err) : st;
 }
 
@@ -104,7 +104,7 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
     struct iso_runs runs = {0};
     struct iso_regret regret = {0};
     const struct iso_path to = iso_path_in(study_dir, "report");
-    enum iso_status st = iso_runs_read(&runs, &study_dir, 1, ISO_RUNS_TRAINED, err);
+    enum iso_status st = iso_runs_read(&runs, &study_dir, 1, NULL, err);
     if (st == ISO_OK)
         st = iso_regret_run(&regret, &runs, rate_among(&runs, rate), err);
     if (st == ISO_OK)

@@ -303,6 +303,19 @@ static void put_left_out(struct iso_json_out *w, const struct iso_runs *runs)
     iso_json_end(w, ']');
 }
 
+/* How the table was understood, where its names are not ours. */
+static void put_columns(struct iso_json_out *w, const struct iso_runs *runs)
+{
+    iso_json_begin(w, "columns", '{');
+    for (size_t i = 0; i < runs->n_understood; i++)
+        iso_json_put_string(w, runs->understood[i].role, runs->understood[i].column);
+    iso_json_end(w, '}');
+    iso_json_begin(w, "notes", '[');
+    for (size_t i = 0; i < runs->n_note; i++)
+        iso_json_put_string(w, NULL, runs->note[i]);
+    iso_json_end(w, ']');
+}
+
 void iso_analysis_write_json(struct iso_json_out *w, const char *key, const struct iso_analysis *s)
 {
     double interval[2];
@@ -334,6 +347,7 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
     if (s->has_robust)
         put_robust(w, &s->robust);
     put_derived(w, s);
+    put_columns(w, s->runs);
     put_left_out(w, s->runs);
     iso_json_end(w, '}');
 }

@@ -97,7 +97,9 @@ static void write_summary(struct iso_str *out, const struct iso_analysis *s)
         iso_str_printf(out, " %g", r[i]);
     if (s->runs->n_left_out)
         iso_str_printf(out, "; %zu rows were left out (listed below)", s->runs->n_left_out);
-    iso_str_printf(out, ".\nLaw %s: %s\n", f->law->name, f->law->formula);
+    iso_str_puts(out, ".\n");
+    iso_runs_describe(out, s->runs);
+    iso_str_printf(out, "Law %s: %s\n", f->law->name, f->law->formula);
     iso_str_printf(out, "Injection parameters counted: %s; embeddings %s; Huber delta %g.\n",
                    iso_injection_name(f->injection), f->embeddings ? "counted" : "left out",
                    f->delta);

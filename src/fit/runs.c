@@ -123,6 +123,8 @@ void iso_runs_release(struct iso_runs *runs)
     free(runs->at);
     free(runs->left_out);
     free(runs->extra_name);
+    free(runs->understood);
+    free(runs->note);
     iso_arena_release(&runs->arena);
     *runs = (struct iso_runs){0};
 }
@@ -136,6 +138,16 @@ void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,
             *ISO_PUSH(out->at, out->n, out->room) = from->at[i];
     for (size_t i = 0; i < from->n_extra; i++)
         *ISO_PUSH(out->extra_name, out->n_extra, out->extra_room) = from->extra_name[i];
+}
+
+void iso_runs_describe(struct iso_str *out, const struct iso_runs *runs)
+{
+    for (size_t i = 0; i < runs->n_understood; i++)
+        iso_str_printf(out, "%s%s ← %s", i ? ", " : "Columns: ", runs->understood[i].role,
+                       runs->understood[i].column);
+    iso_str_puts(out, runs->n_understood ? ".\n" : "");
+    for (size_t i = 0; i < runs->n_note; i++)
+        iso_str_printf(out, "Note: %s.\n", runs->note[i]);
 }
 
 static size_t distinct(double **out, struct iso_arena *arena, const struct iso_runs *runs,

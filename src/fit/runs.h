@@ -1,8 +1,9 @@
-/* The table of runs that every fit starts from: CSV or JSONL, one row per training run.
+/* The table of runs that every fit starts from, one row per training run.
  *
- * Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and n_inject
- * default to 1, 0, 0.  run, seed, status, s, d_model, lr_base, n_embed and flops_per_token are used
- * when there; every other column is carried along as text.
+ * table/sheet.h reads the file, roles.h says which column is what, and this makes runs of the rows.
+ * Our own names are budget, r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and n_inject are 1,
+ * 0, 0 where they are missing.  run, seed, status, s, d_model, lr_base, n_embed and flops_per_token
+ * are used when there; every other column is carried along as text.
  *
  * A row that cannot be used (diverged, failed, still running, loss missing or not finite) is no
  * error: it moves to `left_out` with its reason.  A row that makes no sense is an error that
@@ -42,6 +43,11 @@ struct iso_left_out {
     const char *reason;
 };
 
+/* What was understood of a column that has another name. */
+struct iso_understood {
+    const char *role, *column;
+};
+
 struct iso_runs {
     struct iso_arena arena; /* owns every text and array below */
     struct iso_run *at;     /* [n], sorted by budget, r, size, then as read */
@@ -50,6 +56,10 @@ struct iso_runs {
     size_t n_left_out, left_out_room;
     const char **extra_name; /* columns carried along */
     size_t n_extra, extra_room;
+    struct iso_understood *understood;
+    size_t n_understood, understood_room;
+    const char **note; /* what was computed, or looks odd: sentences without a full stop */
+    size_t n_note, note_room;
 };
 
 enum iso_runs_kind {
@@ -57,17 +67,22 @@ enum iso_runs_kind {
     ISO_RUNS_PLANNED, /* a plan: losses are not read */
 };
 
+/* How a table is to be read; all zero is a table of trained runs. */
+struct iso_runs_how {
+    enum iso_runs_kind kind;
+    const char *columns; /* "role=column,...": by hand; NULL: by their names */
+    const char *arch;    /* "depth=20,prelude=2,coda=2": splits a plain N; see split.h */
+    const char *where;   /* a condition on rows (table/where.h); NULL: all of them */
+};
+
 /* Reads the files ("-": standard input; a study's directory: its runs.csv) into an empty (zeroed)
- * table.  Release it also after a
- * failure.  The same run twice with equal numbers counts once; with other numbers it is an
- * error. */
+ * table.  Release it also after a failure.  The same run twice with equal numbers counts once; with
+ * other numbers it is an error.  `how` may be NULL. */
 enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, size_t n_paths,
-                              enum iso_runs_kind kind, struct iso_err *err);
+                              const struct iso_runs_how *how, struct iso_err *err);
 /* Adds the rows of one text; `path` names it in messages.  Call iso_runs_finish at the end. */
-enum iso_status iso_runs_add_csv(struct iso_runs *runs, const char *text, size_t len,
-                                 const char *path, enum iso_runs_kind kind, struct iso_err *err);
-enum iso_status iso_runs_add_jsonl(struct iso_runs *runs, const char *text, size_t len,
-                                   const char *path, enum iso_runs_kind kind, struct iso_err *err);
+enum iso_status iso_runs_add(struct iso_runs *runs, const void *bytes, size_t len, const char *path,
+                             const struct iso_runs_how *how, struct iso_err *err);
 enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err);
 void iso_runs_release(struct iso_runs *runs);
 /* Puts the rows into their order; for tables that are put together by hand. */
@@ -78,6 +93,10 @@ void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,
                      bool (*keep)(const struct iso_run *run, const void *ctx), const void *ctx);
 /* The rows as CSV, all columns, numbers in full precision. */
 void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs);
+
+/* "Columns: n ← params, loss ← val/loss." and the notes, a line each; nothing where all names are
+ * ours. */
+void iso_runs_describe(struct iso_str *out, const struct iso_runs *runs);
 
 /* Unique parameters without embeddings: n_once + n_rec + n_inject. */
 double iso_run_params(const struct iso_run *run);

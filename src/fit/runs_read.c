@@ -1,177 +1,238 @@
-/* Reading tables of runs: see runs.h.
- *
- * CSV and JSONL rows both become a list of (name, text) cells; one table of columns says where
- * each cell goes and what it may be.
+/* Making runs of the rows of a table: see runs.h.
  * 1. What cannot be a run (a negative token count, an unreadable number) is an error that names
  *    file, line and column.
- * 2. What is a run without a usable loss is left out with its reason, never dropped silently. */
-#include "fit/runs.h"
-
-#include "base/csv.h"
+ * 2. What is a run without a usable loss is left out with its reason, never dropped silently.
+ * 3. What is computed because a column is missing is noted. */
 #include "base/file.h"
-#include "base/json.h"
+#include "fit/roles.h"
+#include "fit/runs.h"
+#include "fit/split.h"
+#include "table/where.h"
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* Numbers: lowest allowed value (exclusive when `positive`). */
 static const struct column {
-    const char *name;
+    enum iso_role role;
     size_t offset;
-    double otherwise; /* when the column, or the cell of an optional one, is empty */
+    double otherwise; /* when there is no column, or the cell of an optional one is empty */
     double least;
-    bool positive;
+    bool positive, required;
 } number_columns[] = {
-    {"budget", offsetof(struct iso_run, budget), NAN, 0, true},
-    {"r", offsetof(struct iso_run, r), 1, 1, false},
-    {"n_once", offsetof(struct iso_run, n_once), NAN, 0, false},
-    {"n_rec", offsetof(struct iso_run, n_rec), 0, 0, false},
-    {"n_inject", offsetof(struct iso_run, n_inject), 0, 0, false},
-    {"n_embed", offsetof(struct iso_run, n_embed), NAN, 0, false},
-    {"flops_per_token", offsetof(struct iso_run, flops_per_token), NAN, 0, true},
-    {"tokens", offsetof(struct iso_run, tokens), NAN, 0, true},
-    {"s", offsetof(struct iso_run, s), NAN, 0, true},
-    {"d_model", offsetof(struct iso_run, d_model), NAN, 0, true},
-    {"lr_base", offsetof(struct iso_run, lr_base), NAN, 0, true},
+    {ISO_ROLE_BUDGET, offsetof(struct iso_run, budget), NAN, 0, true, true},
+    {ISO_ROLE_R, offsetof(struct iso_run, r), 1, 1, false, false},
+    {ISO_ROLE_N_ONCE, offsetof(struct iso_run, n_once), NAN, 0, false, true},
+    {ISO_ROLE_N_REC, offsetof(struct iso_run, n_rec), 0, 0, false, false},
+    {ISO_ROLE_N_INJECT, offsetof(struct iso_run, n_inject), 0, 0, false, false},
+    {ISO_ROLE_N_EMBED, offsetof(struct iso_run, n_embed), NAN, 0, false, false},
+    {ISO_ROLE_FLOPS_PER_TOKEN, offsetof(struct iso_run, flops_per_token), NAN, 0, true, false},
+    {ISO_ROLE_TOKENS, offsetof(struct iso_run, tokens), NAN, 0, true, true},
+    {ISO_ROLE_S, offsetof(struct iso_run, s), NAN, 0, true, false},
+    {ISO_ROLE_D_MODEL, offsetof(struct iso_run, d_model), NAN, 0, true, false},
+    {ISO_ROLE_LR_BASE, offsetof(struct iso_run, lr_base), NAN, 0, true, false},
 };
 enum { N_NUMBERS = sizeof number_columns / sizeof *number_columns };
 
+/* Numbers that a run does not keep. */
+static const struct column plain_n = {ISO_ROLE_N, 0, NAN, 0, true, true},
+                           depth = {ISO_ROLE_DEPTH, 0, NAN, 0, true, false},
+                           prelude = {ISO_ROLE_PRELUDE, 0, NAN, 0, false, false},
+                           coda = {ISO_ROLE_CODA, 0, NAN, 0, false, false},
+                           epochs = {ISO_ROLE_EPOCHS, 0, NAN, 0, false, false};
+
 static const struct {
-    const char *name;
+    enum iso_role role;
     size_t offset;
 } text_columns[] = {
-    {"run", offsetof(struct iso_run, id)},
-    {"seed", offsetof(struct iso_run, seed)},
-    {"status", offsetof(struct iso_run, status)},
+    {ISO_ROLE_RUN, offsetof(struct iso_run, id)},
+    {ISO_ROLE_SEED, offsetof(struct iso_run, seed)},
+    {ISO_ROLE_STATUS, offsetof(struct iso_run, status)},
 };
 enum { N_TEXTS = sizeof text_columns / sizeof *text_columns };
 
 /* States of a finished run; every other one means that the loss is not final. */
 static const char *const finished[] = {"", "done", "ok", "finished", "complete", "completed"};
 
-struct cells {
-    const char **name, **text;
-    size_t n, room_name, room_text;
-};
-
+/* The row at hand. */
 struct place {
     struct iso_runs *runs;
-    const char *path;
-    int line;
+    const struct iso_sheet *sheet;
+    const struct iso_sheet_row *row;
+    struct iso_roles roles;
+    struct iso_split split; /* the table's; a row may have its own columns */
+    const char *path;       /* in the runs' arena */
     enum iso_runs_kind kind;
     struct iso_err *err;
 };
 
-static const char *cell(const struct cells *c, const char *name)
+static bool has(const struct place *at, enum iso_role role)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (iso_str_eq(c->name[i], name))
-            return c->text[i];
-    return NULL;
+    return at->roles.column[role] != SIZE_MAX;
 }
 
-static const char *nth_cell_name(const void *ctx, size_t i)
+static const char *cell(const struct place *at, enum iso_role role)
 {
-    const struct cells *c = ctx;
-    return i < c->n ? c->name[i] : NULL;
+    return has(at, role) ? at->row->cell[at->roles.column[role]] : "";
 }
 
-static enum iso_status missing(const struct place *at, const struct cells *c, const char *name)
+/* The name by which the table knows a role. */
+static const char *name_of(const struct place *at, enum iso_role role)
 {
-    const char *near = iso_nearest(name, nth_cell_name, c);
-    if (near)
-        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s is missing; is it %s?", at->path,
-                        at->line, name, near);
-    return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s is missing", at->path, at->line,
-                    name);
+    return has(at, role) ? at->sheet->name[at->roles.column[role]] : iso_role_name[role];
 }
 
-static enum iso_status read_number(const struct place *at, const struct cells *c,
-                                   const struct column *col, double *out)
+static void note(struct iso_runs *runs, const char *text)
 {
-    const char *name = col->name, *text = cell(c, name);
-    if ((!text || !*text) && iso_str_eq(name, "budget")) { /* flops may stand for it */
-        const char *flops = cell(c, "flops");
-        if (flops)
-            name = "flops", text = flops;
-    }
+    for (size_t i = 0; i < runs->n_note; i++)
+        if (iso_str_eq(runs->note[i], text))
+            return;
+    *ISO_PUSH(runs->note, runs->n_note, runs->note_room) = iso_arena_strdup(&runs->arena, text);
+}
+
+/* What programs write for a number that they do not have. */
+static bool is_nothing(const char *text)
+{
+    static const char *const words[] = {"", "nan", "null", "none", "na", "n/a"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(words[i], text) == 0)
+            return true;
+    return false;
+}
+
+static enum iso_status bad_number(const struct place *at, enum iso_role role, const char *text)
+{
+    const char *comma = strchr(text, ',');
+    const bool decimal = comma && !strchr(comma + 1, ',') && !strchr(text, '.');
+    return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s: \"%.60s\" is not a number%s",
+                    at->path, at->row->line, name_of(at, role), text,
+                    decimal ? "; write decimals with a point" : "");
+}
+
+static enum iso_status read_number(const struct place *at, const struct column *col, double *out)
+{
+    const char *text = cell(at, col->role), *name = name_of(at, col->role);
     *out = col->otherwise;
-    const bool required =
-        iso_str_eq(name, "budget") || iso_str_eq(name, "n_once") || iso_str_eq(name, "tokens");
-    if (!text && required)
-        return missing(at, c, name);
-    if (!text || (!*text && !required && !iso_str_eq(name, "flops")))
+    if (!has(at, col->role) || (is_nothing(text) && !col->required))
         return ISO_OK;
-    if (!*text)
-        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s is empty", at->path, at->line,
-                        name);
+    if (is_nothing(text))
+        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s is empty", at->path,
+                        at->row->line, name);
     if (!iso_parse_double(text, out))
-        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s: \"%s\" is not a number",
-                        at->path, at->line, name, text);
+        return bad_number(at, col->role, text);
     if (*out < col->least || (col->positive && *out == 0))
         return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s: %s must be %s%g", at->path,
-                        at->line, name, text, col->positive ? "above " : "at least ", col->least);
+                        at->row->line, name, text, col->positive ? "above " : "at least ",
+                        col->least);
+    *out *= at->roles.factor[col->role];
     return ISO_OK;
 }
 
-/* A loss that is a number goes into *out; one that is none, but may honestly stand in a table,
- * gives the reason for leaving the run out. */
-static enum iso_status read_loss(const struct place *at, const struct cells *c, double *out,
-                                 const char **reason)
+/* A loss that is a number goes into *out; one that is not, but may honestly be in a table, gives
+ * the reason for leaving the run out. */
+static enum iso_status read_loss(const struct place *at, double *out, const char **reason)
 {
-    static const char *const not_finite[] = {"nan",  "NaN",  "NAN",      "inf",       "Inf", "INF",
-                                             "-inf", "+inf", "Infinity", "-Infinity", "null"};
-    const char *text = cell(c, "loss");
+    const char *text = cell(at, ISO_ROLE_LOSS);
     *out = NAN;
     if (at->kind == ISO_RUNS_PLANNED)
         return ISO_OK;
-    if (!text)
-        return missing(at, c, "loss");
     if (!*text) {
         *reason = "no loss";
-        return ISO_OK;
+    } else if (is_nothing(text) || strcasestr(text, "inf") == text + strspn(text, "+-")) {
+        *reason = "the loss is not finite";
+    } else if (iso_parse_double(text, out)) {
+        *out *= at->roles.factor[ISO_ROLE_LOSS];
+        *reason = *out > 0 ? NULL : "the loss is not above 0";
+    } else if (strpbrk(text, "0123456789") == text) {
+        return bad_number(at, ISO_ROLE_LOSS, text);
+    } else { /* a word, such as "diverged" */
+        *reason = iso_arena_printf(&at->runs->arena, "the loss is \"%.40s\"", text);
     }
-    for (size_t i = 0; i < sizeof not_finite / sizeof *not_finite; i++)
-        if (iso_str_eq(text, not_finite[i])) {
-            *reason = "the loss is not finite";
-            return ISO_OK;
-        }
-    if (!iso_parse_double(text, out))
-        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column loss: \"%s\" is not a number",
-                        at->path, at->line, text);
-    if (*out <= 0)
-        *reason = "the loss is not above 0";
+    return ISO_OK;
+}
+
+/* --- what is computed --- */
+
+static double executed(const struct iso_run *run)
+{
+    return run->n_once + run->r * (run->n_rec + run->n_inject);
+}
+
+/* n_once, n_rec and n_inject out of a plain N, or of width and depth. */
+static enum iso_status split_sizes(const struct place *at, struct iso_run *run)
+{
+    struct iso_split split = at->split;
+    struct iso_sizes sizes;
+    double n, own[3];
+    const struct column *columns[] = {&depth, &prelude, &coda};
+    double *const fields[] = {&split.depth, &split.prelude, &split.coda};
+    enum iso_status st = read_number(at, &plain_n, &n);
+    for (size_t i = 0; st == ISO_OK && i < 3; i++) {
+        st = read_number(at, columns[i], &own[i]);
+        if (st == ISO_OK && !isnan(own[i]))
+            *fields[i] = own[i];
+    }
+    if (st != ISO_OK)
+        return st;
+    st = iso_split_sizes(&sizes, &split, n, run->d_model, run->r, at->err);
+    if (st != ISO_OK)
+        return iso_fail_in(at->err, st, "%s:%d", at->path, at->row->line);
+    run->n_once = sizes.n_once;
+    run->n_rec = sizes.n_rec;
+    run->n_inject = sizes.n_inject;
+    if (isnan(n))
+        note(at->runs, "parameters computed from width and depth, 12 d² a layer");
+    return ISO_OK;
+}
+
+static enum iso_status complete(const struct place *at, struct iso_run *run)
+{
+    enum iso_status st = has(at, ISO_ROLE_N_ONCE) ? ISO_OK : split_sizes(at, run);
+    if (st != ISO_OK)
+        return st;
+    if (isnan(run->tokens)) {
+        run->tokens = run->budget / (6 * executed(run));
+        note(at->runs, "tokens computed as budget / (6 x executed parameters)");
+    }
+    if (isnan(run->budget)) {
+        run->budget = 6 * executed(run) * run->tokens;
+        note(at->runs, "budget computed as 6 x executed parameters x tokens");
+    }
     return ISO_OK;
 }
 
 static enum iso_status check_sense(const struct place *at, const struct iso_run *run)
 {
+    const char *what = NULL;
+    char text[96];
     if (iso_run_params(run) <= 0 || run->n_once + run->n_rec < 1)
-        return iso_fail(at->err, ISO_BAD_INPUT,
-                        "%s:%d: columns n_once and n_rec: the model has no parameters", at->path,
-                        at->line);
-    if (run->r > 1 && run->n_rec == 0)
-        return iso_fail(at->err, ISO_BAD_INPUT,
-                        "%s:%d: column n_rec: r is %g, but no parameters are used r times",
-                        at->path, at->line, run->r);
-    if (run->tokens < 1)
-        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column tokens: less than one token",
-                        at->path, at->line);
-    if (run->r > 1e6)
-        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column r: %g recurrences cannot be meant",
-                        at->path, at->line, run->r);
-    return ISO_OK;
+        what = "columns n_once and n_rec: the model has no parameters";
+    else if (run->r > 1 && run->n_rec == 0)
+        snprintf(text, sizeof text, "column n_rec: r is %g, but no parameters are used r times",
+                 run->r),
+            what = text;
+    else if (run->tokens < 1)
+        what = "column tokens: less than one token";
+    else if (run->r > 1e6)
+        snprintf(text, sizeof text, "column r: %g recurrences cannot be meant", run->r),
+            what = text;
+    return what ? iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: %s", at->path, at->row->line, what)
+                : ISO_OK;
 }
 
-static bool known_column(const char *name)
+/* --- columns that are carried along --- */
+
+/* Whether a run keeps what is in this column, so that it need not be carried along. */
+static bool is_kept(const struct place *at, size_t column)
 {
     for (size_t i = 0; i < N_NUMBERS; i++)
-        if (iso_str_eq(number_columns[i].name, name))
+        if (at->roles.column[number_columns[i].role] == column)
             return true;
     for (size_t i = 0; i < N_TEXTS; i++)
-        if (iso_str_eq(text_columns[i].name, name))
+        if (at->roles.column[text_columns[i].role] == column)
             return true;
-    return iso_str_eq(name, "loss") || iso_str_eq(name, "flops");
+    return at->roles.column[ISO_ROLE_LOSS] == column;
 }
 
 static size_t extra_index(struct iso_runs *runs, const char *name)
@@ -184,46 +245,83 @@ static size_t extra_index(struct iso_runs *runs, const char *name)
     return runs->n_extra - 1;
 }
 
-static void carry_extras(struct iso_runs *runs, struct iso_run *run, const struct cells *c)
-{
-    for (size_t i = 0; i < c->n; i++)
-        if (!known_column(c->name[i]))
-            (void)extra_index(runs, c->name[i]);
-    run->extra = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *run->extra);
-    run->n_extra = runs->n_extra;
-    for (size_t i = 0; i < c->n; i++)
-        if (!known_column(c->name[i]))
-            run->extra[extra_index(runs, c->name[i])] = iso_arena_strdup(&runs->arena, c->text[i]);
-}
-
-static enum iso_status add_row(const struct place *at, const struct cells *c)
+static void carry_extras(const struct place *at, struct iso_run *run)
 {
     struct iso_runs *runs = at->runs;
-    struct iso_run run = {.file = at->path, .line = at->line};
-    const char *reason = NULL;
-    enum iso_status st = ISO_OK;
+    for (size_t i = 0; i < at->sheet->n_col; i++)
+        if (!is_kept(at, i))
+            (void)extra_index(runs, at->sheet->name[i]);
+    run->extra = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *run->extra);
+    run->n_extra = runs->n_extra;
+    for (size_t i = 0; i < at->sheet->n_col; i++)
+        if (!is_kept(at, i))
+            run->extra[extra_index(runs, at->sheet->name[i])] =
+                iso_arena_strdup(&runs->arena, at->row->cell[i]);
+}
+
+/* --- rows --- */
+
+/* A flag such as `outlier` that is set. */
+static bool flagged(const struct place *at, enum iso_role role)
+{
+    const char *text = cell(at, role);
+    double x;
+    bool yes = false;
+    return iso_parse_double(text, &x)
+               ? x != 0
+               : strcasecmp(text, "true") == 0 || (iso_parse_bool(text, &yes) && yes);
+}
+
+static const char *why_left_out(const struct place *at, const struct iso_run *run)
+{
+    if (at->kind == ISO_RUNS_PLANNED)
+        return NULL;
+    if (flagged(at, ISO_ROLE_OUTLIER) || flagged(at, ISO_ROLE_DIVERGED))
+        return iso_arena_printf(
+            &at->runs->arena, "marked as %s",
+            name_of(at, flagged(at, ISO_ROLE_OUTLIER) ? ISO_ROLE_OUTLIER : ISO_ROLE_DIVERGED));
+    for (size_t i = 0; i < sizeof finished / sizeof *finished; i++)
+        if (strcasecmp(run->status, finished[i]) == 0)
+            return NULL;
+    return iso_arena_printf(&at->runs->arena, "status %s", run->status);
+}
+
+static enum iso_status warn_epochs(const struct place *at)
+{
+    double x;
+    enum iso_status st = read_number(at, &epochs, &x);
+    if (st == ISO_OK && x > 1)
+        note(at->runs, "some runs saw their data more than once: the law is about fresh tokens");
+    return st;
+}
+
+static enum iso_status add_row(const struct place *at)
+{
+    struct iso_runs *runs = at->runs;
+    struct iso_run run = {.file = at->path, .line = at->row->line};
+    const char *no_loss = NULL;
+    enum iso_status st = warn_epochs(at);
     for (size_t i = 0; st == ISO_OK && i < N_NUMBERS; i++) {
         double x;
-        st = read_number(at, c, &number_columns[i], &x);
+        st = read_number(at, &number_columns[i], &x);
         memcpy((char *)&run + number_columns[i].offset, &x, sizeof x);
     }
     if (st == ISO_OK)
-        st = read_loss(at, c, &run.loss, &reason);
+        st = read_loss(at, &run.loss, &no_loss);
+    if (st == ISO_OK)
+        st = complete(at, &run);
     if (st == ISO_OK)
         st = check_sense(at, &run);
     if (st != ISO_OK)
         return st;
     for (size_t i = 0; i < N_TEXTS; i++) {
-        const char *text = cell(c, text_columns[i].name);
-        const char *copy = iso_arena_strdup(&runs->arena, text ? text : "");
+        const char *copy = iso_arena_strdup(&runs->arena, cell(at, text_columns[i].role));
         memcpy((char *)&run + text_columns[i].offset, &copy, sizeof copy);
     }
-    carry_extras(runs, &run, c);
-    bool is_finished = at->kind == ISO_RUNS_PLANNED;
-    for (size_t i = 0; i < sizeof finished / sizeof *finished; i++)
-        is_finished |= iso_str_eq(run.status, finished[i]);
-    if (!is_finished)
-        reason = iso_arena_printf(&runs->arena, "status %s", run.status);
+    carry_extras(at, &run);
+    const char *reason = why_left_out(at, &run);
+    if (!reason)
+        reason = no_loss;
     if (reason)
         *ISO_PUSH(runs->left_out, runs->n_left_out, runs->left_out_room) =
             (struct iso_left_out){run, reason};
@@ -232,130 +330,130 @@ static enum iso_status add_row(const struct place *at, const struct cells *c)
     return ISO_OK;
 }
 
-enum iso_status iso_runs_add_csv(struct iso_runs *runs, const char *text, size_t len,
-                                 const char *path, enum iso_runs_kind kind, struct iso_err *err)
+/* --- tables --- */
+
+/* What a fit cannot do without; a quantity that can be computed is one only where no column's name
+ * comes near it, because that may be a slip. */
+static enum iso_status check_roles(const struct place *at)
 {
-    struct iso_arena arena = {0};
-    struct iso_csv csv;
-    struct place at = {runs, iso_arena_strdup(&runs->arena, path), 0, kind, err};
-    enum iso_status st = iso_csv_parse(&csv, &arena, text, len, path, err);
-    for (size_t i = 0; st == ISO_OK && i < csv.n_row; i++) {
-        at.line = csv.row[i].line;
-        struct cells c = {csv.name, csv.row[i].field, csv.n_col, 0, 0};
-        st = add_row(&at, &c);
-    }
-    iso_arena_release(&arena);
-    return st;
+    const bool sizes =
+        has(at, ISO_ROLE_N_ONCE) || has(at, ISO_ROLE_N) ||
+        (has(at, ISO_ROLE_D_MODEL) && (has(at, ISO_ROLE_DEPTH) || !isnan(at->split.depth)));
+    if (!has(at, ISO_ROLE_LOSS) && at->kind == ISO_RUNS_TRAINED)
+        return iso_roles_missing(at->sheet, ISO_ROLE_LOSS, at->err);
+    if (!sizes)
+        return iso_roles_missing(
+            at->sheet, iso_roles_near(at->sheet, ISO_ROLE_N_ONCE) ? ISO_ROLE_N_ONCE : ISO_ROLE_N,
+            at->err);
+    if (!has(at, ISO_ROLE_TOKENS) &&
+        (!has(at, ISO_ROLE_BUDGET) || iso_roles_near(at->sheet, ISO_ROLE_TOKENS)))
+        return iso_roles_missing(at->sheet, ISO_ROLE_TOKENS, at->err);
+    if (!has(at, ISO_ROLE_BUDGET) && iso_roles_near(at->sheet, ISO_ROLE_BUDGET))
+        return iso_roles_missing(at->sheet, ISO_ROLE_BUDGET, at->err);
+    return ISO_OK;
 }
 
-/* A JSON value as the text that a CSV cell would hold; NULL for what cannot be a cell. */
-static const char *cell_text(struct iso_arena *arena, const struct iso_json *v)
+/* Another program's name column identifies runs only when no two rows share a name. */
+static void forget_shared_names(struct place *at)
 {
-    char buf[32];
-    switch (v->kind) {
-    case ISO_JSON_STRING:
-        return strlen(v->string) == v->len ? v->string : NULL;
-    case ISO_JSON_NUMBER:
-        return iso_arena_strdup(arena, iso_format_double(buf, v->number));
-    case ISO_JSON_BOOL:
-        return v->boolean ? "true" : "false";
-    case ISO_JSON_NULL:
-        return "";
-    default:
-        return NULL;
+    const size_t column = at->roles.column[ISO_ROLE_RUN];
+    const struct iso_sheet *sheet = at->sheet;
+    if (column == SIZE_MAX || iso_str_eq(sheet->name[column], iso_role_name[ISO_ROLE_RUN]))
+        return;
+    for (size_t i = 0; i < sheet->n_row; i++)
+        for (size_t k = 0; k < i; k++)
+            if (iso_str_eq(sheet->row[i].cell[column], sheet->row[k].cell[column])) {
+                at->roles.column[ISO_ROLE_RUN] = SIZE_MAX;
+                return;
+            }
+}
+
+static void remember_names(const struct place *at)
+{
+    struct iso_runs *runs = at->runs;
+    for (enum iso_role role = 0; role < ISO_N_ROLE; role++) {
+        const char *name = name_of(at, role);
+        bool known = iso_str_eq(name, iso_role_name[role]);
+        for (size_t i = 0; i < runs->n_understood; i++)
+            known |= iso_str_eq(runs->understood[i].role, iso_role_name[role]) &&
+                     iso_str_eq(runs->understood[i].column, name);
+        if (!known)
+            *ISO_PUSH(runs->understood, runs->n_understood, runs->understood_room) =
+                (struct iso_understood){iso_role_name[role], iso_arena_strdup(&runs->arena, name)};
     }
 }
 
-static enum iso_status add_json_row(const struct place *at, const char *text, size_t len)
+static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
+                                 const struct iso_runs_how *how, struct iso_err *err)
 {
     struct iso_arena arena = {0};
-    struct cells c = {0};
-    const struct iso_json *row;
-    char where[512];
-    snprintf(where, sizeof where, "%s:%d", at->path, at->line);
-    enum iso_status st = iso_json_parse(&row, &arena, text, len, where, at->err);
-    if (st == ISO_OK && row->kind != ISO_JSON_OBJECT)
-        st = iso_fail(at->err, ISO_BAD_INPUT,
-                      "%s: a JSON object is expected on each line: {\"budget\": ..., ...}", where);
-    if (st == ISO_OK) {
-        c.name = iso_arena_alloc(&arena, row->n + 1, sizeof *c.name);
-        c.text = iso_arena_alloc(&arena, row->n + 1, sizeof *c.text);
-        for (const struct iso_json *v = row->child; st == ISO_OK && v; v = v->next) {
-            const char *value = cell_text(&arena, v);
-            if (!value && known_column(v->key))
-                st = iso_fail(at->err, ISO_BAD_INPUT,
-                              "%s: column %s: a number or a text is "
-                              "expected",
-                              where, v->key);
-            if (!value) /* nested values of other tools are not carried along */
-                continue;
-            if (cell(&c, v->key))
-                st =
-                    iso_fail(at->err, ISO_BAD_INPUT, "%s: column %s is there twice", where, v->key);
-            c.name[c.n] = v->key;
-            c.text[c.n++] = value;
-        }
-    }
+    const struct iso_where *where = NULL;
+    struct place at = {.runs = runs,
+                       .sheet = sheet,
+                       .path = iso_arena_strdup(&runs->arena, sheet->path),
+                       .kind = how->kind,
+                       .err = err};
+    enum iso_status st = iso_roles_find(&at.roles, sheet, how->columns, err);
     if (st == ISO_OK)
-        st = add_row(at, &c);
+        st = iso_split_parse(&at.split, how->arch, err);
+    if (st == ISO_OK && how->where)
+        st = iso_where_parse(&where, &arena, how->where, iso_sheet_columns(sheet), err);
+    if (st == ISO_OK)
+        st = check_roles(&at);
+    if (st == ISO_OK) {
+        forget_shared_names(&at);
+        remember_names(&at);
+    }
+    for (size_t i = 0; st == ISO_OK && i < sheet->n_row; i++) {
+        at.row = &sheet->row[i];
+        if (!where || iso_where_holds(where, at.row->cell))
+            st = add_row(&at);
+    }
     iso_arena_release(&arena);
     return st;
 }
 
-enum iso_status iso_runs_add_jsonl(struct iso_runs *runs, const char *text, size_t len,
-                                   const char *path, enum iso_runs_kind kind, struct iso_err *err)
+static const struct iso_runs_how trained = {.kind = ISO_RUNS_TRAINED};
+
+enum iso_status iso_runs_add(struct iso_runs *runs, const void *bytes, size_t len, const char *path,
+                             const struct iso_runs_how *how, struct iso_err *err)
 {
-    struct place at = {runs, iso_arena_strdup(&runs->arena, path), 0, kind, err};
-    enum iso_status st = ISO_OK;
-    const char *end = text + len;
-    while (st == ISO_OK && text < end) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const char *stop = newline ? newline : end;
-        at.line++;
-        while (text < stop && strchr(" \t\r", *text) && *text)
-            text++;
-        if (text < stop)
-            st = add_json_row(&at, text, (size_t)(stop - text));
-        text = newline ? newline + 1 : end;
-    }
+    struct iso_sheet sheet;
+    enum iso_status st = iso_sheet_parse(&sheet, bytes, len, path, err);
+    if (st == ISO_OK)
+        st = add_sheet(runs, &sheet, how ? how : &trained, err);
+    iso_sheet_release(&sheet);
     return st;
 }
 
-/* JSON lines begin with a brace; a CSV header cannot. */
-static bool looks_like_json(const struct iso_str *text)
+static enum iso_status read_file(struct iso_runs *runs, const char *path,
+                                 const struct iso_runs_how *how, struct iso_err *err)
 {
-    const char *p = iso_str_text(text);
-    p += strspn(p, " \t\r\n");
-    return *p == '{' || *p == '[';
-}
-
-static enum iso_status read_file(struct iso_runs *runs, const char *path, enum iso_runs_kind kind,
-                                 struct iso_err *err)
-{
+    struct iso_sheet sheet;
     const struct iso_path inside = iso_path_in(path, "runs.csv");
-    struct iso_str text = {0};
     if (iso_dir_exists(path)) /* a study keeps its table there */
         path = inside.text;
-    enum iso_status st = iso_file_read(&text, path, err);
-    const char *name = iso_str_eq(path, "-") ? "standard input" : path;
-    if (st == ISO_OK && looks_like_json(&text))
-        st = iso_runs_add_jsonl(runs, iso_str_text(&text), text.len, name, kind, err);
-    else if (st == ISO_OK)
-        st = iso_runs_add_csv(runs, iso_str_text(&text), text.len, name, kind, err);
-    iso_str_release(&text);
+    enum iso_status st = iso_sheet_read(&sheet, path, err);
+    if (st == ISO_OK)
+        st = add_sheet(runs, &sheet, how, err);
+    iso_sheet_release(&sheet);
     return st;
 }
 
 enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, size_t n_paths,
-                              enum iso_runs_kind kind, struct iso_err *err)
+                              const struct iso_runs_how *how, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < n_paths; i++)
-        st = read_file(runs, paths[i], kind, err);
+        st = read_file(runs, paths[i], how ? how : &trained, err);
     if (st == ISO_OK)
         st = iso_runs_finish(runs, err);
     if (st == ISO_OK && runs->n == 0)
-        st = iso_fail(err, ISO_BAD_INPUT, "%s: no usable run%s", n_paths ? paths[0] : "table",
-                      runs->n_left_out ? "; every row was left out" : "");
+        st = runs->n_left_out
+                 ? iso_fail(err, ISO_BAD_INPUT,
+                            "%s: no usable run; every row was left out (%s:%d: %s)", paths[0],
+                            runs->left_out[0].run.file, runs->left_out[0].run.line,
+                            runs->left_out[0].reason)
+                 : iso_fail(err, ISO_BAD_INPUT, "%s: no usable run", n_paths ? paths[0] : "table");
     return st;
 }

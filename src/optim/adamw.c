@@ -19,6 +19,6 @@ static void step(const struct iso_update *u)
 
 const struct iso_optimiser iso_optimiser_adamw = {
     .name = "adamw",
-    .state = {{"m1"}, {"m2"}},
+    .state = {{.name = "m1"}, {.name = "m2"}},
     .step = step,
 };

@@ -195,7 +195,7 @@ static void step(const struct iso_update *u)
 
 const struct iso_optimiser iso_optimiser_muonh = {
     .name = "muonh",
-    .state = {[M1] = {"m1"}, [NORM0] = {"norm0", .number = true}},
+    .state = {[M1] = {.name = "m1"}, [NORM0] = {.name = "norm0", .number = true}},
     .whole = true,
     .init = init,
     .step = step,

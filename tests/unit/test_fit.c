@@ -14,7 +14,7 @@ static void read_example(struct iso_runs *runs, const char *path)
 {
     struct iso_err err;
     *runs = (struct iso_runs){0};
-    if (iso_runs_read(runs, &path, 1, ISO_RUNS_TRAINED, &err) != ISO_OK)
+    if (iso_runs_read(runs, &path, 1, NULL, &err) != ISO_OK)
         fail_msg("%s", err.msg);
 }
 
@@ -355,14 +355,13 @@ static void test_refusals(void **state)
     struct iso_err err;
     struct iso_fit f;
     struct iso_runs runs = {0};
-    assert_int_equal(iso_runs_add_csv(&runs, few, strlen(few), "few", ISO_RUNS_TRAINED, &err), 0);
+    assert_int_equal(iso_runs_add(&runs, few, strlen(few), "few", NULL, &err), 0);
     assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
     assert_int_equal(iso_fit_run(&f, &runs, &o, &err), ISO_BAD_INPUT);
     assert_string_equal(err.msg, "5 distinct runs are too few for law joint, which has 6 free "
                                  "parameters");
     iso_runs_release(&runs);
-    assert_int_equal(iso_runs_add_csv(&runs, flat, strlen(flat), "flat", ISO_RUNS_TRAINED, &err),
-                     0);
+    assert_int_equal(iso_runs_add(&runs, flat, strlen(flat), "flat", NULL, &err), 0);
     assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
     assert_int_equal(iso_fit_run(&f, &runs, &o, &err), ISO_BAD_INPUT);
     assert_non_null(strstr(err.msg, "no run has r above 1"));

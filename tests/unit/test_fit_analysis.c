@@ -33,7 +33,7 @@ static int set_up(void **state)
     (void)state;
     static const char *const path = "examples/paper_baseline.csv";
     const struct iso_analysis_options o = few();
-    if (iso_runs_read(&paper, &path, 1, ISO_RUNS_TRAINED, NULL) != ISO_OK)
+    if (iso_runs_read(&paper, &path, 1, NULL, NULL) != ISO_OK)
         return -1;
     run_study(&analysis, &paper, &o);
     return 0;

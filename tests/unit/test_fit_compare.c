@@ -263,8 +263,7 @@ static void test_nothing_shared(void **state)
     struct iso_compare c;
     struct iso_err err;
     synth_runs(&table[0], &base);
-    assert_int_equal(
-        iso_runs_add_csv(&table[1], other, strlen(other), "other", ISO_RUNS_TRAINED, &err), ISO_OK);
+    assert_int_equal(iso_runs_add(&table[1], other, strlen(other), "other", NULL, &err), ISO_OK);
     assert_int_equal(iso_runs_finish(&table[1], &err), ISO_OK);
     assert_int_equal(iso_compare_run(&c, &table[0], &table[1], 1, names, &o, &err), ISO_BAD_INPUT);
     assert_non_null(strstr(err.msg, "no budget has looped runs"));

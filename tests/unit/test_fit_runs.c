@@ -12,10 +12,7 @@
 static enum iso_status read_text(struct iso_runs *runs, const char *text, struct iso_err *err)
 {
     *runs = (struct iso_runs){0};
-    const bool json = text[0] == '{' || text[0] == '[';
-    enum iso_status st =
-        json ? iso_runs_add_jsonl(runs, text, strlen(text), "t", ISO_RUNS_TRAINED, err)
-             : iso_runs_add_csv(runs, text, strlen(text), "t", ISO_RUNS_TRAINED, err);
+    enum iso_status st = iso_runs_add(runs, text, strlen(text), "t", NULL, err);
     return st == ISO_OK ? iso_runs_finish(runs, err) : st;
 }
 
@@ -25,13 +22,20 @@ static const struct {
     {"", "t: empty; a header line is expected"},
     {"budget,r\n1e18\n", "t:2: 1 fields, but the header has 2"},
     {"budget,r,r\n", "t:1: column r is there twice"},
-    {"budget,,r\n", "t:1: column 2 has no name"},
     {"budget,r\n1e18,\"2\n", "t:2: the quoted field does not end"},
-    {"r,n_once,tokens,loss\n1,1e8,1e9,3\n", "t:2: column budget is missing"},
+    {"r,n_once,loss\n1,1e8,3\n",
+     "t: column tokens is missing. Found: r, n_once, loss. Name it with columns tokens=NAME"},
     {"budget,r,n_onse,tokens,loss\n1e18,1,1e8,1e9,3\n",
-     "t:2: column n_once is missing; is it n_onse?"},
-    {"budget,n_once,token,loss\n1e18,1e8,1e9,3\n", "t:2: column tokens is missing; is it token?"},
-    {"budget,n_once,tokens\n1e18,1e8,1e9\n", "t:2: column loss is missing"},
+     "t: column n_once is missing; is it n_onse? Found: budget, r, n_onse, tokens, loss. Name it "
+     "with columns n_once=NAME"},
+    {"budget,n_once,token,loss\n1e18,1e8,1e9,3\n",
+     "t: column tokens is missing; is it token? Found: budget, n_once, token, loss. Name it with "
+     "columns tokens=NAME"},
+    {"r,n,bugdet,tokens,loss\n1,1e8,1e18,1e9,3\n",
+     "t: column budget is missing; is it bugdet? Found: r, n, bugdet, tokens, loss. Name it with "
+     "columns budget=NAME"},
+    {"budget,n_once,tokens\n1e18,1e8,1e9\n",
+     "t: column loss is missing. Found: budget, n_once, tokens. Name it with columns loss=NAME"},
     {HEADER "many,2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget: \"many\" is not a number"},
     {HEADER "0,2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget: 0 must be above 0"},
     {HEADER ",2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget is empty"},
@@ -47,16 +51,19 @@ static const struct {
     {HEADER "1e18,2,5e7,4e7,nope,1e9,3.1\n", "t:2: column n_inject: \"nope\" is not a number"},
     {HEADER "1e18,2,5e7,4e7,1e6,0,3.1\n", "t:2: column tokens: 0 must be above 0"},
     {HEADER "1e18,2,5e7,4e7,1e6,0.25,3.1\n", "t:2: column tokens: less than one token"},
-    {HEADER "1e18,2,5e7,4e7,1e6,1e9,low\n", "t:2: column loss: \"low\" is not a number"},
+    {HEADER "1e18,2,5e7,4e7,1e6,1e9,3.1x\n", "t:2: column loss: \"3.1x\" is not a number"},
+    {"budget;n_once;tokens;loss\n1e18;1e8;1e9;3,14\n",
+     "t:2: column loss: \"3,14\" is not a number; write decimals with a point"},
     {HEADER "1e18,2,5e7,4e7,1e6,1e999,3.1\n", "t:2: column tokens: \"1e999\" is not a number"},
     {HEADER "1e18,2,5e7,4e7,1e6,\"1e9\"x,3.1\n", "t:2: text after a closing quote"},
     {"run," HEADER "a," GOOD "a,1e18,2,5e7,4e7,1e6,1e9,3.2\n",
      "t:3: run a is also at t:2 with other numbers; give repeats of a design their own run names "
      "and seeds"},
-    {"[1, 2]\n", "t:1: a JSON object is expected on each line: {\"budget\": ..., ...}"},
-    {"{\"budget\": 1e18, \"n_once\": 1e8}\n", "t:1: column tokens is missing"},
+    {"[1, 2]\n", "t:1: a JSON object is expected for each run: {\"loss\": ..., ...}"},
+    {"{\"budget\": 1e18, \"n_once\": 1e8}\n",
+     "t: column loss is missing. Found: budget, n_once. Name it with columns loss=NAME"},
     {"{\"budget\": 1e18, \"n_once\": [1], \"tokens\": 1e9, \"loss\": 3}\n",
-     "t:1: column n_once: a number or a text is expected"},
+     "t: column n is missing. Found: budget, tokens, loss. Name it with columns n=NAME"},
     {"{\"budget\": 1e18, \"n_once\": 1e8, \"tokens\": -4, \"loss\": 3}\n",
      "t:1: column tokens: -4 must be above 0"},
 };
@@ -80,8 +87,8 @@ static void test_broken_tables(void **state)
 static void test_broken_json(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"{\"budget\": 1e18,\n", "{\"budget\" 3}", "{} {}",
-                                        "{\"loss\": nan}"};
+    static const char *const texts[] = {"{\"budget\": 1e18,\n{}\n", "{\"budget\" 3}\n{}",
+                                        "{} {}\n{}", "{\"loss\": nan}\n{}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct iso_runs runs;
         struct iso_err err;
@@ -153,8 +160,8 @@ static void test_several_files(void **state)
         "{\"budget\": 1e18, \"n_once\": 2e8, \"tokens\": 1e9, \"loss\": null}";
     struct iso_runs runs = {0};
     struct iso_err err;
-    assert_int_equal(iso_runs_add_csv(&runs, csv, strlen(csv), "a", ISO_RUNS_TRAINED, &err), 0);
-    assert_int_equal(iso_runs_add_jsonl(&runs, json, strlen(json), "b", ISO_RUNS_TRAINED, &err), 0);
+    assert_int_equal(iso_runs_add(&runs, csv, strlen(csv), "a", NULL, &err), 0);
+    assert_int_equal(iso_runs_add(&runs, json, strlen(json), "b", NULL, &err), 0);
     assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
     assert_int_equal(runs.n, 3);
     assert_int_equal(runs.n_left_out, 1);
@@ -172,7 +179,9 @@ static void test_planned(void **state)
         "run,budget,r,n_once,n_rec,n_inject,tokens\nx,1e18,2,5e7,4e7,1e6,1e9\n";
     struct iso_runs runs = {0};
     struct iso_err err;
-    assert_int_equal(iso_runs_add_csv(&runs, csv, strlen(csv), "a", ISO_RUNS_PLANNED, &err), 0);
+    assert_int_equal(iso_runs_add(&runs, csv, strlen(csv), "a",
+                                  &(const struct iso_runs_how){.kind = ISO_RUNS_PLANNED}, &err),
+                     0);
     assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
     assert_true(runs.n == 1 && isnan(runs.at[0].loss));
     iso_runs_release(&runs);

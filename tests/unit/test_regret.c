@@ -11,7 +11,7 @@
 static enum iso_status read_text(struct iso_runs *runs, const char *text, struct iso_err *err)
 {
     *runs = (struct iso_runs){0};
-    enum iso_status st = iso_runs_add_csv(runs, text, strlen(text), "t", ISO_RUNS_TRAINED, err);
+    enum iso_status st = iso_runs_add(runs, text, strlen(text), "t", NULL, err);
     return st == ISO_OK ? iso_runs_finish(runs, err) : st;
 }
 

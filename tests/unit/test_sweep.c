@@ -2,11 +2,11 @@
 #include "test.h"
 
 #include "base/file.h"
+#include "sweep/record_where.h"
 #include "sweep/result.h"
 #include "sweep/spawn.h"
 #include "sweep/store.h"
 #include "sweep/sweep.h"
-#include "sweep/where.h"
 
 #include <math.h>
 #include <signal.h>
@@ -66,9 +66,9 @@ static void test_where(void **state)
         struct iso_arena arena = {0};
         struct iso_err err = {""};
         const struct iso_where *w;
-        if (iso_where_parse(&w, &arena, cases[i].text, &err) != ISO_OK)
+        if (iso_record_where_parse(&w, &arena, cases[i].text, &err) != ISO_OK)
             fail_msg("%s: %s", cases[i].text, err.msg);
-        if (iso_where_holds(w, &rec) != cases[i].holds)
+        if (iso_record_where_holds(w, &rec) != cases[i].holds)
             fail_msg("%s", cases[i].text);
         iso_arena_release(&arena);
     }
@@ -96,7 +96,7 @@ static void test_where_errors(void **state)
         struct iso_arena arena = {0};
         struct iso_err err = {""};
         const struct iso_where *w;
-        assert_int_equal(iso_where_parse(&w, &arena, cases[i].text, &err), ISO_USAGE);
+        assert_int_equal(iso_record_where_parse(&w, &arena, cases[i].text, &err), ISO_USAGE);
         if (!strstr(err.msg, cases[i].message))
             fail_msg("%s: %s", cases[i].text, err.msg);
         iso_arena_release(&arena);
@@ -106,7 +106,7 @@ static void test_where_errors(void **state)
     deep[sizeof deep - 1] = '\0';
     struct iso_arena arena = {0};
     const struct iso_where *w;
-    assert_int_equal(iso_where_parse(&w, &arena, deep, NULL), ISO_USAGE);
+    assert_int_equal(iso_record_where_parse(&w, &arena, deep, NULL), ISO_USAGE);
     iso_arena_release(&arena);
 }
 

@@ -1,5 +1,7 @@
 /* Conditions: a recursive-descent parser and its evaluation.  See where.h. */
-#include "sweep/where.h"
+#include "table/where.h"
+
+#include "base/str.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -12,7 +14,8 @@ enum compare { EQ, NE, LT, LE, GT, GE };
 struct iso_where {
     enum { COMPARE, AND, OR, NOT } kind;
     const struct iso_where *a, *b;
-    const struct iso_column *column;
+    size_t column;
+    enum iso_where_kind of; /* the column's */
     enum compare op;
     double number; /* NaN when the value is a word */
     const char *word;
@@ -21,6 +24,7 @@ struct iso_where {
 struct parser {
     struct iso_arena *arena;
     const char *text, *at; /* at the next token */
+    struct iso_where_columns columns;
     int depth;
     struct iso_err *err;
 };
@@ -44,7 +48,7 @@ static enum iso_status fail(const struct parser *p, const char *what)
 
 static bool word_char(char c)
 {
-    return isalnum((unsigned char)c) || (c && strchr("_.+-", c));
+    return isalnum((unsigned char)c) || (c && strchr("_.+-/", c));
 }
 
 static size_t word_length(const char *at)
@@ -66,29 +70,50 @@ static bool keyword(struct parser *p, const char *word)
     return true;
 }
 
-static const char *nth_column(const void *ctx, size_t i)
-{
-    (void)ctx;
-    return iso_columns[i].name;
-}
-
-static enum iso_status parse_column(struct parser *p, const struct iso_column **out)
+/* A word, or anything in quotes. */
+static enum iso_status parse_word(struct parser *p, const char **out, const char *what)
 {
     skip_space(p);
-    size_t n = word_length(p->at);
-    if (n == 0)
-        return fail(p, "a column");
-    const char *name = iso_arena_strndup(p->arena, p->at, n);
-    *out = iso_column_find(name);
-    if (!*out) {
-        const char *near = iso_nearest(name, nth_column, NULL);
-        return iso_fail(p->err, ISO_USAGE,
-                        "condition \"%.200s\", place %zu: unknown column %.40s%s%s%s", p->text,
-                        (size_t)(p->at - p->text) + 1, name, near ? ". Did you mean " : "",
-                        near ? near : "", near ? "?" : "");
+    const char quote = *p->at;
+    if (quote == '\'' || quote == '"') {
+        const char *end = strchr(p->at + 1, quote);
+        if (!end)
+            return fail(p, "a closing quote");
+        *out = iso_arena_strndup(p->arena, p->at + 1, (size_t)(end - p->at - 1));
+        p->at = end + 1;
+        return ISO_OK;
     }
+    const size_t n = word_length(p->at);
+    if (n == 0)
+        return fail(p, what);
+    *out = iso_arena_strndup(p->arena, p->at, n);
     p->at += n;
     return ISO_OK;
+}
+
+static const char *nth_column(const void *ctx, size_t i)
+{
+    const struct iso_where_columns *columns = ctx;
+    return i < columns->n ? columns->at[i].name : NULL;
+}
+
+static enum iso_status parse_column(struct parser *p, struct iso_where *w)
+{
+    const char *name;
+    skip_space(p);
+    const size_t place = (size_t)(p->at - p->text) + 1;
+    enum iso_status st = parse_word(p, &name, "a column");
+    if (st != ISO_OK)
+        return st;
+    for (w->column = 0; w->column < p->columns.n; w->column++)
+        if (iso_str_eq(p->columns.at[w->column].name, name)) {
+            w->of = p->columns.at[w->column].kind;
+            return ISO_OK;
+        }
+    const char *near = iso_nearest(name, nth_column, &p->columns);
+    return iso_fail(p->err, ISO_USAGE,
+                    "condition \"%.200s\", place %zu: unknown column %.40s%s%s%s", p->text, place,
+                    name, near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static enum iso_status parse_operator(struct parser *p, enum compare *op)
@@ -109,31 +134,25 @@ static enum iso_status parse_operator(struct parser *p, enum compare *op)
 
 static enum iso_status parse_value(struct parser *p, struct iso_where *w)
 {
-    skip_space(p);
-    const char quote = *p->at;
-    if (quote == '\'' || quote == '"') {
-        const char *end = strchr(p->at + 1, quote);
-        if (!end)
-            return fail(p, "a closing quote");
-        w->word = iso_arena_strndup(p->arena, p->at + 1, (size_t)(end - p->at - 1));
-        p->at = end + 1;
-    } else {
-        size_t n = word_length(p->at);
-        if (n == 0)
-            return fail(p, "a value");
-        w->word = iso_arena_strndup(p->arena, p->at, n);
-        p->at += n;
-    }
-    bool text = w->column->kind == ISO_COLUMN_TEXT || w->column->kind == ISO_COLUMN_STATE;
-    w->number = NAN;
-    if (!text && !iso_parse_double(w->word, &w->number))
+    enum iso_status st = parse_word(p, &w->word, "a value");
+    if (st != ISO_OK)
+        return st;
+    const char *column = p->columns.at[w->column].name;
+    const bool orders = w->op != EQ && w->op != NE;
+    if (!iso_parse_double(w->word, &w->number) || w->of == ISO_WHERE_TEXT)
+        w->number = NAN;
+    if (isnan(w->number) && w->of == ISO_WHERE_NUMBER)
         return iso_fail(p->err, ISO_USAGE,
                         "condition \"%.200s\": column %s is a number, \"%.40s\" is not", p->text,
-                        w->column->name, w->word);
-    if (text && w->op != EQ && w->op != NE)
+                        column, w->word);
+    if (w->of == ISO_WHERE_TEXT && orders)
+        return iso_fail(
+            p->err, ISO_USAGE,
+            "condition \"%.200s\": column %s is a text; compare it with = or !=", p->text, column);
+    if (isnan(w->number) && orders)
         return iso_fail(p->err, ISO_USAGE,
-                        "condition \"%.200s\": column %s is a text; compare it with = or !=",
-                        p->text, w->column->name);
+                        "condition \"%.200s\": \"%.40s\" is not a number; compare it with = or !=",
+                        p->text, w->word);
     return ISO_OK;
 }
 
@@ -158,7 +177,7 @@ static enum iso_status parse_factor(struct parser *p, const struct iso_where **o
             p->at++;
     } else {
         w->kind = COMPARE;
-        st = parse_column(p, &w->column);
+        st = parse_column(p, w);
         if (st == ISO_OK)
             st = parse_operator(p, &w->op);
         if (st == ISO_OK)
@@ -195,9 +214,10 @@ static enum iso_status parse_or(struct parser *p, const struct iso_where **out)
 }
 
 enum iso_status iso_where_parse(const struct iso_where **out, struct iso_arena *arena,
-                                const char *text, struct iso_err *err)
+                                const char *text, struct iso_where_columns columns,
+                                struct iso_err *err)
 {
-    struct parser p = {.arena = arena, .text = text, .at = text, .err = err};
+    struct parser p = {.arena = arena, .text = text, .at = text, .columns = columns, .err = err};
     enum iso_status st = parse_or(&p, out);
     skip_space(&p);
     return st == ISO_OK && *p.at ? fail(&p, "and, or, or the end") : st;
@@ -205,8 +225,6 @@ enum iso_status iso_where_parse(const struct iso_where **out, struct iso_arena *
 
 static bool compare_numbers(enum compare op, double x, double y)
 {
-    if (isnan(x))
-        return false;
     bool equal = fabs(x - y) <= 1e-9 * fabs(y); /* 2.15e13 as text and as a product are one */
     switch (op) {
     case EQ:
@@ -225,19 +243,26 @@ static bool compare_numbers(enum compare op, double x, double y)
     return false;
 }
 
-bool iso_where_holds(const struct iso_where *w, const struct iso_record *rec)
+static bool compare_cell(const struct iso_where *w, const char *cell)
+{
+    double x;
+    const bool known = iso_parse_double(cell, &x);
+    if (isnan(w->number) || (!known && *cell && w->of == ISO_WHERE_ANY))
+        return (w->op == EQ || w->op == NE) && iso_str_eq(cell, w->word) == (w->op == EQ);
+    return known && compare_numbers(w->op, x, w->number);
+}
+
+bool iso_where_holds(const struct iso_where *w, const char *const *cell)
 {
     switch (w->kind) {
     case AND:
-        return iso_where_holds(w->a, rec) && iso_where_holds(w->b, rec);
+        return iso_where_holds(w->a, cell) && iso_where_holds(w->b, cell);
     case OR:
-        return iso_where_holds(w->a, rec) || iso_where_holds(w->b, rec);
+        return iso_where_holds(w->a, cell) || iso_where_holds(w->b, cell);
     case NOT:
-        return !iso_where_holds(w->a, rec);
+        return !iso_where_holds(w->a, cell);
     case COMPARE:
         break;
     }
-    if (isnan(w->number))
-        return iso_str_eq(iso_record_text(rec, w->column), w->word) == (w->op == EQ);
-    return compare_numbers(w->op, iso_record_number(rec, w->column), w->number);
+    return compare_cell(w, cell[w->column]);
 }
