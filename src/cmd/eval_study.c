@@ -41,14 +41,13 @@ enum iso_status iso_eval_study_list(struct iso_eval_job *j)
     for (size_t i = 0; i < n; i++) {
         if (j->records[i].state != ISO_STATE_DONE)
             continue;
-        struct iso_str dir = iso_sweep_path(j->study, j->records[i].id, NULL);
+        const struct iso_path dir = iso_sweep_path(j->study, j->records[i].id, NULL);
         if (has_weights(j, dir.text)) {
             j->checkpoint[j->n_checkpoint] = iso_arena_strdup(&j->arena, dir.text);
             j->run[j->n_checkpoint++] = &j->records[i];
         } else {
             missing++;
         }
-        iso_str_release(&dir);
     }
     if (missing)
         iso_log_warn("%zu finished runs of %s have no weights here and are left out", missing,

@@ -52,7 +52,7 @@ struct packing {
     struct iso_read_notes own;
     struct iso_pack_result *result;
     struct iso_pack_plan plan;
-    char *staging; /* the folder where the packing is written */
+    struct iso_path staging; /* the folder where the packing is written */
     struct iso_tokenizer tokenizer;
     struct iso_seen seen;
     struct iso_str bytes; /* of the batch */
@@ -333,7 +333,7 @@ static void start(struct packing *p)
     for (int i = 0; i < ISO_N_SPLIT; i++) {
         p->deal[i] = iso_deal_new(&(struct iso_deal_opts){
             .spec = p->plan.spec,
-            .dir = p->staging,
+            .dir = p->staging.text,
             .name = iso_split_name[i],
             .seed = o->seed,
             .stream = iso_rng_stream("shuffle", (uint64_t)i),
@@ -367,7 +367,8 @@ static enum iso_status finish(struct packing *p, struct iso_err *err)
                       (long long)p->result->split[ISO_SPLIT_TRAIN].counts.tokens,
                       (long long)p->opts->T + 1);
     if (st == ISO_OK)
-        st = iso_pack_dir_complete(p->result, p->staging, &p->plan, shards, p->reader.notes, err);
+        st = iso_pack_dir_complete(p->result, p->staging.text, &p->plan, shards, p->reader.notes,
+                                   err);
     for (int i = 0; i < ISO_N_SPLIT; i++)
         free(shards[i].at);
     return st;
@@ -403,7 +404,6 @@ static void release(struct packing *p)
     free(p->workers);
     free(p->items);
     free(p->plan.sources);
-    free(p->staging);
     iso_tokens_release(&p->stream);
     iso_str_release(&p->bytes);
     iso_seen_release(&p->seen);

@@ -90,13 +90,11 @@ static enum iso_status spill_fail(const struct iso_deal *d, const char *what, st
 
 static enum iso_status open_spill(struct iso_deal *d, struct iso_err *err)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/spill-XXXXXX", d->opts.dir);
+    struct iso_path path = iso_path_in(d->opts.dir, "spill-XXXXXX");
     d->spill = mkstemp(path.text);
     enum iso_status st = d->spill < 0 ? spill_fail(d, "make", err) : ISO_OK;
     if (st == ISO_OK)
         unlink(path.text);
-    iso_str_release(&path);
     return st;
 }
 
@@ -207,11 +205,9 @@ static enum iso_status write_row(struct iso_deal *d, const void *row, struct iso
         uint32_t index = (uint32_t)d->n_shards;
         struct iso_deal_shard *s = ISO_PUSH(d->shards, d->n_shards, d->room_shards);
         snprintf(s->file, sizeof s->file, "%s-%05u.shard", d->opts.name, index);
-        struct iso_str path = {0};
-        iso_str_printf(&path, "%s/%s", d->opts.dir, s->file);
-        st = iso_shard_create(&d->out, path.text, &d->opts.spec, index, err);
+        st = iso_shard_create(&d->out, iso_path_in(d->opts.dir, "%s", s->file).text, &d->opts.spec,
+                              index, err);
         d->open = st == ISO_OK;
-        iso_str_release(&path);
     }
     if (st == ISO_OK)
         iso_shard_add(&d->out, row);

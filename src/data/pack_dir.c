@@ -20,13 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *join(const char *dir, const char *name)
-{
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", dir, name);
-    return path.text;
-}
-
 /* Read, not mapped: a mapped file of 10 GB would count as 10 GB of our memory. */
 static enum iso_status hash_contents(struct iso_xxh64 *contents, const char *path,
                                      struct iso_err *err)
@@ -188,19 +181,13 @@ static bool is_shard(const char *name)
  * not touched, nor is tokenizer.model: it may be the one to pack with, or the user's only copy. */
 static enum iso_status remove_packing(bool *found, const char *dir, struct iso_err *err)
 {
-    char *meta = join(dir, "meta.json");
-    *found = unlink(meta) == 0;
-    free(meta);
+    *found = unlink(iso_path_in(dir, "meta.json").text) == 0;
     char **names;
     size_t n;
     enum iso_status st = iso_dir_list(&names, &n, dir, err);
-    for (size_t i = 0; i < n; i++) {
-        if (!is_shard(names[i]))
-            continue;
-        char *path = join(dir, names[i]);
-        *found = unlink(path) == 0 || *found;
-        free(path);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (is_shard(names[i]))
+            *found = unlink(iso_path_in(dir, "%s", names[i]).text) == 0 || *found;
     iso_dir_list_free(names, n);
     return st;
 }
@@ -208,11 +195,7 @@ static enum iso_status remove_packing(bool *found, const char *dir, struct iso_e
 static enum iso_status move_file(const char *from, const char *to, const char *name,
                                  struct iso_err *err)
 {
-    char *source = join(from, name), *target = join(to, name);
-    enum iso_status st = iso_file_move(source, target, err);
-    free(source);
-    free(target);
-    return st;
+    return iso_file_move(iso_path_in(from, "%s", name).text, iso_path_in(to, "%s", name).text, err);
 }
 
 /* Moves all files of `folder` into `dir`, meta.json last. */
@@ -234,50 +217,43 @@ static enum iso_status move_files(const char *folder, const char *dir, struct is
     return st;
 }
 
-char *iso_pack_dir_staging(const char *dir)
+struct iso_path iso_pack_dir_staging(const char *dir)
 {
-    return join(dir, ".packing");
+    return iso_path_in(dir, ".packing");
 }
 
 enum iso_status iso_pack_dir_install(const char *dir, struct iso_err *err)
 {
-    char *staging = iso_pack_dir_staging(dir), *ready = join(dir, ".packed");
+    const struct iso_path ready = iso_path_in(dir, ".packed");
     enum iso_status st = ISO_OK;
-    if (!iso_dir_exists(ready)) {
+    if (!iso_dir_exists(ready.text)) {
         bool found;
         st = remove_packing(&found, dir, err);
         if (st == ISO_OK)
-            st = iso_file_move(staging, ready, err);
+            st = iso_file_move(iso_pack_dir_staging(dir).text, ready.text, err);
     }
     if (st == ISO_OK)
-        st = move_files(ready, dir, err);
+        st = move_files(ready.text, dir, err);
     if (st == ISO_OK)
-        rmdir(ready);
-    free(staging);
-    free(ready);
+        rmdir(ready.text);
     return st;
 }
 
 void iso_pack_dir_abandon(const char *dir)
 {
-    char *staging = iso_pack_dir_staging(dir);
-    iso_dir_remove(staging);
-    free(staging);
+    iso_dir_remove(iso_pack_dir_staging(dir).text);
 }
 
 /* Finishes the installation that a killed run began, or removes what it wrote; *found: there was
  * something to remove. */
 static enum iso_status settle(bool *found, const char *dir, struct iso_err *err)
 {
-    char *staging = iso_pack_dir_staging(dir), *ready = join(dir, ".packed");
-    char *meta = join(dir, "meta.json"), *new_meta = join(staging, "meta.json");
-    bool begun = iso_dir_exists(ready) || (iso_file_exists(new_meta) && !iso_file_exists(meta));
+    const struct iso_path staging = iso_pack_dir_staging(dir);
+    bool begun = iso_dir_exists(iso_path_in(dir, ".packed").text) ||
+                 (iso_file_exists(iso_path_in(staging.text, "meta.json").text) &&
+                  !iso_file_exists(iso_path_in(dir, "meta.json").text));
     enum iso_status st = begun ? iso_pack_dir_install(dir, err) : ISO_OK;
-    *found = st == ISO_OK && iso_dir_remove(staging);
-    free(staging);
-    free(ready);
-    free(meta);
-    free(new_meta);
+    *found = st == ISO_OK && iso_dir_remove(staging.text);
     return st;
 }
 
@@ -288,17 +264,14 @@ static enum iso_status look_around(struct iso_pack_result *result, const char *d
 {
     bool half = false, remains = false;
     enum iso_status st = settle(&half, dir, err);
-    char *meta = join(dir, "meta.json"), *staging = iso_pack_dir_staging(dir);
-    if (st == ISO_OK && iso_file_exists(meta))
+    if (st == ISO_OK && iso_file_exists(iso_path_in(dir, "meta.json").text))
         st = judge_finished(result, dir, plan, force, err);
     else if (st == ISO_OK) {
         st = remove_packing(&remains, dir, err);
         result->started_over = half || remains;
     }
     if (st == ISO_OK && !result->nothing_to_do)
-        st = iso_dir_make(staging, err);
-    free(meta);
-    free(staging);
+        st = iso_dir_make(iso_pack_dir_staging(dir).text, err);
     return st;
 }
 
@@ -310,14 +283,12 @@ enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, 
     enum iso_status st = iso_dir_make(dir, err);
     if (st != ISO_OK)
         return st;
-    char *lock_path = join(dir, ".lock");
     bool held = false;
-    st = iso_lock_acquire(lock, &held, lock_path, err);
+    st = iso_lock_acquire(lock, &held, iso_path_in(dir, ".lock").text, err);
     if (st == ISO_OK && held)
         st = iso_fail(err, ISO_IO, "%s: another isodepth pack is writing here; wait for it", dir);
     if (st == ISO_OK)
         st = look_around(result, dir, plan, force, err);
-    free(lock_path);
     return st;
 }
 
@@ -417,13 +388,11 @@ static enum iso_status copy_model(const char *dir, const struct iso_tokenizer *t
     if (!t || !t->model)
         return ISO_OK;
     struct iso_str bytes = {0};
-    char *path = join(dir, "tokenizer.model");
     enum iso_status st = iso_file_read(&bytes, t->model, err);
     if (st == ISO_OK && iso_xxh64(bytes.text, bytes.len, 0) != t->hash)
         st = iso_fail(err, ISO_BAD_INPUT, "%s: changed while packing; pack again", t->model);
     if (st == ISO_OK)
-        st = iso_file_write(path, bytes.text, bytes.len, err);
-    free(path);
+        st = iso_file_write(iso_path_in(dir, "tokenizer.model").text, bytes.text, bytes.len, err);
     iso_str_release(&bytes);
     return st;
 }
@@ -458,9 +427,7 @@ enum iso_status iso_pack_dir_complete(struct iso_pack_result *result, const char
     struct iso_json_out w = {&text, 2, 0, false};
     put_meta(&w, result, plan, shards, notes);
     iso_str_putc(&text, '\n');
-    char *path = join(folder, "meta.json");
-    st = iso_file_write(path, text.text, text.len, err);
-    free(path);
+    st = iso_file_write(iso_path_in(folder, "meta.json").text, text.text, text.len, err);
     iso_str_release(&text);
     return st;
 }

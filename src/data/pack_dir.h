@@ -6,6 +6,7 @@
 #ifndef ISO_DATA_PACK_DIR_H
 #define ISO_DATA_PACK_DIR_H
 
+#include "base/file.h"
 #include "base/str.h"
 #include "data/pack.h"
 #include "data/pack_deal.h"
@@ -46,8 +47,8 @@ void iso_pack_plan_set(struct iso_pack_plan *plan, const char *name, const char 
 enum iso_status iso_pack_dir_prepare(int *lock, struct iso_pack_result *result, const char *dir,
                                      const struct iso_pack_plan *plan, bool force,
                                      struct iso_err *err);
-/* The folder in which the packing of `dir` is written; the caller's, to be freed. */
-char *iso_pack_dir_staging(const char *dir);
+/* The folder in which the packing of `dir` is written. */
+struct iso_path iso_pack_dir_staging(const char *dir);
 
 struct iso_pack_shards {
     struct iso_deal_shard *at;

@@ -63,8 +63,8 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
 {
     struct local *local = l->state;
     struct iso_arena arena = {0};
-    struct iso_str lock_path = iso_sweep_path(l->o.study, rec->id, ".running");
-    struct iso_str log_path = iso_sweep_path(l->o.study, rec->id, "train.log");
+    const struct iso_path lock_path = iso_sweep_path(l->o.study, rec->id, ".running");
+    const struct iso_path log_path = iso_sweep_path(l->o.study, rec->id, "train.log");
     const char **argv = iso_launch_argv(&arena, &l->o, rec->id);
     int lock = -1, log = -1;
     bool held = false;
@@ -92,8 +92,6 @@ out:
     if (log >= 0)
         close(log);
     iso_lock_release(lock);
-    iso_str_release(&lock_path);
-    iso_str_release(&log_path);
     iso_arena_release(&arena);
     return st;
 }

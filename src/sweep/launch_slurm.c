@@ -95,18 +95,16 @@ static enum iso_status slurm_open(struct iso_launch *l, struct iso_err *err)
                         "%s: a backslash or a line end in the name of a study is more than sbatch "
                         "can carry; rename the folder",
                         l->o.study);
-    struct iso_str out = {0}, said = {0}, dir = {0};
+    struct iso_str out = {0}, said = {0};
     int code;
     enum iso_status st =
         iso_spawn(&code, &out, &said, (const char *const[]){"squeue", "--version", NULL}, err);
     if (st == ISO_OK)
         st = need(code, "squeue", &said, err);
-    iso_str_printf(&dir, "%s/slurm", l->o.study);
     if (st == ISO_OK)
-        st = iso_dir_make(dir.text, err);
+        st = iso_dir_make(iso_path_in(l->o.study, "slurm").text, err);
     if (st == ISO_OK)
         s->max_array = ask_max_array();
-    iso_str_release(&dir);
     iso_str_release(&said);
     iso_str_release(&out);
     return st;
@@ -210,21 +208,18 @@ static void add_line(struct slurm *s, char *line, const char *job, size_t index)
 /* Every task of one submission. */
 static void read_submission(struct slurm *s, const char *dir, const char *job_file)
 {
-    struct iso_str path = {0}, job = {0}, runs = {0};
-    iso_str_printf(&path, "%s/%s", dir, job_file);
-    if (iso_file_read(&job, path.text, NULL) == ISO_OK && job.len) {
+    struct iso_str job = {0}, runs = {0};
+    if (iso_file_read(&job, iso_path_in(dir, "%s", job_file).text, NULL) == ISO_OK && job.len) {
         job.text[strcspn(job.text, "\n")] = '\0';
-        path.len -= strlen(".job");
-        path.text[path.len] = '\0';
-        iso_str_puts(&path, ".runs");
+        int number = (int)(strlen(job_file) - strlen(".job"));
+        const struct iso_path list = iso_path_in(dir, "%.*s.runs", number, job_file);
         size_t index = 0;
         char *save = NULL;
-        if (iso_file_read(&runs, path.text, NULL) == ISO_OK && runs.len)
+        if (iso_file_read(&runs, list.text, NULL) == ISO_OK && runs.len)
             for (char *line = strtok_r(runs.text, "\n", &save); line;
                  line = strtok_r(NULL, "\n", &save))
                 add_line(s, line, job.text, ++index);
     }
-    iso_str_release(&path);
     iso_str_release(&job);
     iso_str_release(&runs);
 }
@@ -233,10 +228,10 @@ static enum iso_status slurm_adopt(struct iso_launch *l, bool *running,
                                    const struct iso_record *runs, size_t n, struct iso_err *err)
 {
     struct slurm *s = l->state;
-    struct iso_str dir = {0}, lines = {0};
+    const struct iso_path dir = iso_path_in(l->o.study, "slurm");
+    struct iso_str lines = {0};
     char **names, state[32];
     size_t n_names;
-    iso_str_printf(&dir, "%s/slurm", l->o.study);
     enum iso_status st = iso_dir_list(&names, &n_names, dir.text, err);
     for (size_t i = 0; st == ISO_OK && i < n_names; i++)
         if (iso_str_ends(names[i], ".job"))
@@ -254,7 +249,6 @@ static enum iso_status slurm_adopt(struct iso_launch *l, bool *running,
         s->task[kept++] = s->task[i];
     }
     s->n = st == ISO_OK ? kept : 0;
-    iso_str_release(&dir);
     iso_str_release(&lines);
     return st;
 }

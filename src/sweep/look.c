@@ -1,15 +1,16 @@
 /* A study at one moment: see look.h. */
 #include "sweep/look.h"
 
+#include "base/file.h"
+
 #include "sweep/sweep.h"
 
 #include <math.h>
 
 struct iso_look_run iso_look_at_run(const char *study, const struct iso_record *rec)
 {
-    struct iso_str dir = iso_sweep_path(study, rec->id, NULL);
+    const struct iso_path dir = iso_sweep_path(study, rec->id, NULL);
     struct iso_look_run run = {.rec = rec, .progress = iso_result_progress(dir.text)};
-    iso_str_release(&dir);
     double step = rec->state == ISO_STATE_RUNNING ? run.progress.step : run.progress.saved;
     double part = step / rec->steps;
     run.part = part >= 0 ? fmin(part, 1) : 0;

@@ -58,25 +58,24 @@ enum iso_result iso_result_parse(struct iso_record *rec, const char *text, size_
 
 enum iso_result iso_result_read(struct iso_record *rec, const char *dir, struct iso_err *err)
 {
-    struct iso_str path = {0}, text = {0};
+    const struct iso_path path = iso_path_in(dir, "result.json");
+    struct iso_str text = {0};
     enum iso_result out = ISO_RESULT_NONE;
-    iso_str_printf(&path, "%s/result.json", dir);
     if (iso_file_exists(path.text))
         out = iso_file_read(&text, path.text, err) == ISO_OK
                   ? iso_result_parse(rec, iso_str_text(&text), text.len, path.text, err)
                   : ISO_RESULT_DAMAGED;
     iso_str_release(&text);
-    iso_str_release(&path);
     return out;
 }
 
 enum iso_result iso_result_read_plan(struct iso_record *rec, const char *dir, struct iso_err *err)
 {
-    struct iso_str path = {0}, text = {0};
+    const struct iso_path path = iso_path_in(dir, "run.json");
+    struct iso_str text = {0};
     struct iso_arena arena = {0};
     const struct iso_json *v;
     enum iso_result out = ISO_RESULT_NONE;
-    iso_str_printf(&path, "%s/run.json", dir);
     if (iso_file_exists(path.text)) {
         out = ISO_RESULT_DAMAGED;
         if (iso_file_read(&text, path.text, err) == ISO_OK &&
@@ -88,15 +87,13 @@ enum iso_result iso_result_read_plan(struct iso_record *rec, const char *dir, st
     }
     iso_arena_release(&arena);
     iso_str_release(&text);
-    iso_str_release(&path);
     return out;
 }
 
 enum iso_status iso_result_write_plan(const struct iso_record *rec, const char *dir,
                                       struct iso_err *err)
 {
-    struct iso_str path = {0}, text = {0};
-    iso_str_printf(&path, "%s/run.json", dir);
+    struct iso_str text = {0};
     struct iso_json_out w = {&text, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
     iso_record_put_json(&w, rec, ISO_COLUMN_PLAN);
@@ -105,9 +102,8 @@ enum iso_status iso_result_write_plan(const struct iso_record *rec, const char *
     iso_str_putc(&text, '\n');
     enum iso_status st = iso_dir_make(dir, err);
     if (st == ISO_OK)
-        st = iso_file_write(path.text, text.text, text.len, err);
+        st = iso_file_write(iso_path_in(dir, "run.json").text, text.text, text.len, err);
     iso_str_release(&text);
-    iso_str_release(&path);
     return st;
 }
 
@@ -141,13 +137,12 @@ static char *last_whole_line(char *buf)
 static double saved_step(const char *dir)
 {
     static const char prefix[] = "checkpoint-";
-    struct iso_str path = {0}, name = {0};
+    const struct iso_path path = iso_path_in(dir, "latest");
+    struct iso_str name = {0};
     double step = 0;
-    iso_str_printf(&path, "%s/latest", dir);
     if (iso_file_exists(path.text) && iso_file_read(&name, path.text, NULL) == ISO_OK &&
         iso_str_starts(iso_str_text(&name), prefix))
         step = strtod(name.text + strlen(prefix), NULL);
-    iso_str_release(&path);
     iso_str_release(&name);
     return step > 0 ? step : 0;
 }
@@ -155,9 +150,8 @@ static double saved_step(const char *dir)
 struct iso_run_progress iso_result_progress(const char *dir)
 {
     struct iso_run_progress p = {NAN, NAN, NAN, saved_step(dir)};
-    struct iso_str path = {0};
+    const struct iso_path path = iso_path_in(dir, "metrics.jsonl");
     char buf[TAIL_BYTES + 1];
-    iso_str_printf(&path, "%s/metrics.jsonl", dir);
     read_tail(buf, path.text);
     char *line;
     /* The newest line with a step. */
@@ -174,7 +168,6 @@ struct iso_run_progress iso_result_progress(const char *dir)
             break;
         *line = '\0';
     }
-    iso_str_release(&path);
     return p;
 }
 

@@ -63,19 +63,16 @@ static bool has_budget(const struct iso_sweep *sw, double budget)
 static enum iso_status adopt(struct iso_sweep *sw, struct iso_record *rec, size_t *taken,
                              struct iso_err *err)
 {
-    struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
-    struct iso_str file = iso_sweep_path(sw->dir, rec->id, "result.json");
+    const struct iso_path dir = iso_sweep_path(sw->dir, rec->id, NULL);
     struct iso_record copy = *rec;
     struct iso_err why;
     enum iso_status st = ISO_OK;
     if (iso_result_read(&copy, dir.text, &why) == ISO_RESULT_NONE) {
         st = iso_result_write_plan(rec, dir.text, err);
         if (st == ISO_OK)
-            st = iso_record_write_result(rec, file.text, err);
+            st = iso_record_write_result(rec, iso_path_in(dir.text, "result.json").text, err);
         *taken += st == ISO_OK;
     }
-    iso_str_release(&file);
-    iso_str_release(&dir);
     return st;
 }
 

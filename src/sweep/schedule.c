@@ -155,24 +155,17 @@ static size_t choose(const struct scheduler *s, struct job **chosen)
 /* The folder and the store know of the run before its process does. */
 static enum iso_status announce(struct scheduler *s, struct job *j)
 {
-    struct iso_str dir = iso_sweep_path(s->sw->dir, j->rec->id, NULL);
-    struct iso_str plan = iso_sweep_path(s->sw->dir, j->rec->id, "run.json");
-    enum iso_status st = ISO_OK;
-    if (!iso_file_exists(plan.text))
-        st = iso_result_write_plan(j->rec, dir.text, s->err);
-    iso_str_release(&plan);
-    iso_str_release(&dir);
-    return st;
+    const struct iso_path dir = iso_sweep_path(s->sw->dir, j->rec->id, NULL);
+    if (iso_file_exists(iso_path_in(dir.text, "run.json").text))
+        return ISO_OK;
+    return iso_result_write_plan(j->rec, dir.text, s->err);
 }
 
 /* Steps in metrics.jsonl alone do not tell: a run that was killed before its first checkpoint has
  * them, too. */
 static bool has_checkpoint(const struct scheduler *s, const struct iso_record *rec)
 {
-    struct iso_str latest = iso_sweep_path(s->sw->dir, rec->id, "latest");
-    bool has = iso_file_exists(latest.text);
-    iso_str_release(&latest);
-    return has;
+    return iso_file_exists(iso_sweep_path(s->sw->dir, rec->id, "latest").text);
 }
 
 static void mark_running(struct scheduler *s, struct job *j)
@@ -252,9 +245,8 @@ static bool disk_full(const struct scheduler *s)
 static void describe_failure(const struct scheduler *s, struct iso_record *rec,
                              const struct iso_ended *e)
 {
-    struct iso_str log = iso_sweep_path(s->sw->dir, rec->id, "train.log");
     char last[160];
-    iso_result_last_line(last, sizeof last, log.text);
+    iso_result_last_line(last, sizeof last, iso_sweep_path(s->sw->dir, rec->id, "train.log").text);
     if (iso_str_starts(last, "isodepth: "))
         memmove(last, last + 10, strlen(last + 10) + 1);
     if (e->message[0])
@@ -264,7 +256,6 @@ static void describe_failure(const struct scheduler *s, struct iso_record *rec,
     else
         snprintf(rec->message, sizeof rec->message, "exit %d: %s", e->code,
                  last[0] ? last : "it printed nothing");
-    iso_str_release(&log);
 }
 
 /* An attempt that reached a later step than any before it was worth its while. */
@@ -308,11 +299,10 @@ static void end_without_result(struct scheduler *s, struct job *j, const struct 
 static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *e)
 {
     struct iso_record *rec = j->rec;
-    struct iso_str dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
+    const struct iso_path dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
     struct iso_err why;
     char took[32];
     enum iso_result found = iso_result_read(rec, dir.text, &why);
-    iso_str_release(&dir);
     if (found == ISO_RESULT_GOOD) {
         j->stage = OVER;
         tell(s, "%s %s: loss %.4f, %s", rec->id, iso_run_state_name[rec->state], rec->loss,

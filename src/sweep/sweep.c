@@ -14,26 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-struct iso_str iso_sweep_path(const char *study, const char *id, const char *file)
+struct iso_path iso_sweep_path(const char *study, const char *id, const char *file)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/runs/%s%s%s", study, id, file ? "/" : "", file ? file : "");
-    return path;
-}
-
-static struct iso_str in_study(const char *study, const char *file)
-{
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", study, file);
-    return path;
+    return iso_path_in(study, "runs/%s%s%s", id, file ? "/" : "", file ? file : "");
 }
 
 bool iso_sweep_is_study(const char *path)
 {
-    struct iso_str db = in_study(path, "study.db");
-    bool is = iso_file_exists(db.text);
-    iso_str_release(&db);
-    return is;
+    return iso_file_exists(iso_path_in(path, "study.db").text);
 }
 
 /* --- opening --- */
@@ -44,7 +32,7 @@ static enum iso_status take_lock(struct iso_sweep *sw, struct iso_err *err)
 {
     enum { TRIES = 10 };
     static const struct timespec pause = {.tv_nsec = 100000000};
-    struct iso_str path = in_study(sw->dir, "lock");
+    const struct iso_path path = iso_path_in(sw->dir, "lock");
     bool held;
     enum iso_status st = iso_lock_acquire(&sw->lock, &held, path.text, err);
     for (int i = 0; st == ISO_OK && held && i < TRIES; i++) {
@@ -56,7 +44,6 @@ static enum iso_status take_lock(struct iso_sweep *sw, struct iso_err *err)
                       "%s: another scheduler is at work on this study; isodepth status %s shows "
                       "it",
                       sw->dir, sw->dir);
-    iso_str_release(&path);
     return st;
 }
 
@@ -84,24 +71,21 @@ static enum iso_status check_clock(struct iso_sweep *sw, struct iso_err *err)
 enum iso_status iso_sweep_open(struct iso_sweep *sw, const char *dir, struct iso_err *err)
 {
     *sw = (struct iso_sweep){.lock = -1};
-    struct iso_str runs = in_study(dir, "runs"), db = {0};
-    enum iso_status st = iso_dir_make(runs.text, err);
-    iso_str_release(&runs);
+    enum iso_status st = iso_dir_make(iso_path_in(dir, "runs").text, err);
     if (st != ISO_OK)
         return st;
     sw->dir = realpath(dir, NULL);
     if (!sw->dir)
         return iso_fail(err, ISO_IO, "%s: %s", dir, strerror(errno));
     st = take_lock(sw, err);
-    db = in_study(sw->dir, "study.db");
     if (st == ISO_OK)
-        st = iso_store_open(&sw->store, db.text, ISO_STORE_WRITE, err);
+        st =
+            iso_store_open(&sw->store, iso_path_in(sw->dir, "study.db").text, ISO_STORE_WRITE, err);
     if (st == ISO_OK)
         st = iso_store_all(sw->store, &sw->runs, &sw->n, err);
     sw->room = sw->n;
     if (st == ISO_OK)
         st = check_clock(sw, err);
-    iso_str_release(&db);
     return st;
 }
 
@@ -134,14 +118,13 @@ enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err)
     size_t n;
     enum iso_status st = iso_store_all(sw->store, &recs, &n, err);
     if (st == ISO_OK) {
-        struct iso_str path = in_study(sw->dir, "runs.csv"), text = {0};
+        struct iso_str text = {0};
         struct iso_table t;
         iso_record_table(&t, recs, n, ISO_COLUMN_ALL);
         iso_table_write(&text, &t, ISO_TABLE_CSV, false);
-        st = iso_file_write(path.text, text.text, text.len, err);
+        st = iso_file_write(iso_path_in(sw->dir, "runs.csv").text, text.text, text.len, err);
         iso_table_release(&t);
         iso_str_release(&text);
-        iso_str_release(&path);
     }
     free(recs);
     return st;
@@ -150,12 +133,12 @@ enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err)
 /* What the results in a study's folders were trained on: one checksum, "" when none tells. */
 static enum iso_status trained_on(struct iso_str *checksum, const char *study, struct iso_err *err)
 {
-    struct iso_str runs = in_study(study, "runs"), first = {0};
+    struct iso_str first = {0};
     char **names;
     size_t n;
-    enum iso_status st = iso_dir_list(&names, &n, runs.text, err);
+    enum iso_status st = iso_dir_list(&names, &n, iso_path_in(study, "runs").text, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
-        struct iso_str dir = iso_sweep_path(study, names[i], NULL);
+        const struct iso_path dir = iso_sweep_path(study, names[i], NULL);
         struct iso_record rec;
         iso_record_init(&rec);
         bool tells =
@@ -169,11 +152,9 @@ static enum iso_status trained_on(struct iso_str *checksum, const char *study, s
                           "of one kind away",
                           study, first.text, checksum->text, names[i], rec.data_checksum);
         }
-        iso_str_release(&dir);
     }
     iso_dir_list_free(names, n);
     iso_str_release(&first);
-    iso_str_release(&runs);
     return st;
 }
 
@@ -201,7 +182,7 @@ enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, s
 static enum iso_status check_folder(const struct iso_sweep *sw, const struct iso_record *rec,
                                     struct iso_err *err)
 {
-    struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
+    const struct iso_path dir = iso_sweep_path(sw->dir, rec->id, NULL);
     struct iso_record found;
     iso_record_init(&found);
     enum iso_status st = ISO_OK;
@@ -217,7 +198,6 @@ static enum iso_status check_folder(const struct iso_sweep *sw, const struct iso
     struct iso_record copy = *rec;
     if (st == ISO_OK && iso_result_read(&copy, dir.text, err) == ISO_RESULT_OTHER)
         st = iso_fail_in(err, ISO_BAD_INPUT, "nothing was changed, move the folder away");
-    iso_str_release(&dir);
     return st;
 }
 
@@ -250,23 +230,20 @@ enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *
 static enum iso_status set_aside(struct iso_sweep *sw, const char *dir, const struct iso_err *why,
                                  struct iso_err *err)
 {
-    struct iso_str from = {0}, to = {0};
-    iso_str_printf(&from, "%s/result.json", dir);
-    iso_str_printf(&to, "%s/result.json.damaged", dir);
+    const struct iso_path from = iso_path_in(dir, "result.json"),
+                          to = iso_path_in(dir, "result.json.damaged");
     iso_log_warn("%s; kept as result.json.damaged, the run is finished again", why->msg);
     sw->warnings++;
     enum iso_status st = ISO_OK;
     if (rename(from.text, to.text) != 0)
         st = iso_fail(err, ISO_IO, "%s: cannot rename: %s", from.text, strerror(errno));
-    iso_str_release(&from);
-    iso_str_release(&to);
     return st;
 }
 
 static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_record *rec,
                                      struct iso_err *err)
 {
-    struct iso_str dir = iso_sweep_path(sw->dir, rec->id, NULL);
+    const struct iso_path dir = iso_sweep_path(sw->dir, rec->id, NULL);
     bool was_finished = iso_record_finished(rec);
     enum iso_status st = ISO_OK;
     struct iso_err why;
@@ -285,7 +262,6 @@ static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_record *re
         iso_record_copy(rec, &nothing, ISO_COLUMN_RESULT);
         rec->state = ISO_STATE_PLANNED;
     }
-    iso_str_release(&dir);
     return st;
 }
 
@@ -303,11 +279,12 @@ enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err)
 
 enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
 {
-    struct iso_str from = in_study(dir, "study.db"), to = in_study(dir, "study.db.old");
+    const struct iso_path from = iso_path_in(dir, "study.db"),
+                          to = iso_path_in(dir, "study.db.old");
     struct iso_sweep sw = {.dir = (char *)dir, .lock = -1};
-    struct iso_str runs = in_study(dir, "runs"), data = {0};
+    struct iso_str data = {0};
     enum iso_status st = ISO_OK;
-    if (!iso_dir_exists(runs.text))
+    if (!iso_dir_exists(iso_path_in(dir, "runs").text))
         st = iso_fail(err, ISO_BAD_INPUT, "%s: no study: it has no folder runs/", dir);
     if (st == ISO_OK)
         st = take_lock(&sw, err); /* a scheduler at work must not lose its store */
@@ -317,20 +294,16 @@ enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
         st = iso_fail(err, ISO_IO, "%s: cannot rename: %s", from.text, strerror(errno));
     iso_lock_release(sw.lock);
     iso_str_release(&data);
-    iso_str_release(&runs);
-    iso_str_release(&from);
-    iso_str_release(&to);
     return st;
 }
 
 enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
 {
-    struct iso_str runs = in_study(sw->dir, "runs");
     char **names;
     size_t n;
-    enum iso_status st = iso_dir_list(&names, &n, runs.text, err);
+    enum iso_status st = iso_dir_list(&names, &n, iso_path_in(sw->dir, "runs").text, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
-        struct iso_str dir = iso_sweep_path(sw->dir, names[i], NULL);
+        const struct iso_path dir = iso_sweep_path(sw->dir, names[i], NULL);
         struct iso_record rec;
         struct iso_err why;
         iso_record_init(&rec);
@@ -345,10 +318,8 @@ enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
                                                     : why.msg);
             sw->warnings++;
         }
-        iso_str_release(&dir);
     }
     iso_dir_list_free(names, n);
-    iso_str_release(&runs);
     return st == ISO_OK ? iso_sweep_reconcile(sw, err) : st;
 }
 
@@ -366,21 +337,18 @@ static bool is_held(const char *path)
 
 bool iso_sweep_at_work(const char *dir)
 {
-    struct iso_str path = in_study(dir, "lock");
-    bool held = is_held(path.text);
-    iso_str_release(&path);
-    return held;
+    return is_held(iso_path_in(dir, "lock").text);
 }
 
 /* Whether the runs of the last scheduler end with it: those of a queue do not. */
 static bool runs_end_with_scheduler(struct iso_store *store, const char *dir)
 {
-    struct iso_str name = {0}, slurm = in_study(dir, "slurm");
+    struct iso_str name = {0};
     const struct iso_launcher *launcher = NULL;
     if (iso_store_get(store, &name, "launcher", NULL) == ISO_OK)
         launcher = iso_launcher_find(iso_str_text(&name));
-    bool queues = launcher ? launcher->queues : iso_dir_exists(slurm.text); /* older: not known */
-    iso_str_release(&slurm);
+    bool queues = launcher ? launcher->queues /* older studies do not say */
+                           : iso_dir_exists(iso_path_in(dir, "slurm").text);
     iso_str_release(&name);
     return !queues;
 }
@@ -388,20 +356,17 @@ static bool runs_end_with_scheduler(struct iso_store *store, const char *dir)
 /* Whether a process trains the run: it holds the folder's lock as long as it lives. */
 static bool is_trained(const char *study, const struct iso_record *rec)
 {
-    struct iso_str lock = iso_sweep_path(study, rec->id, ".running");
-    bool held = is_held(lock.text);
-    iso_str_release(&lock);
-    return held;
+    return is_held(iso_sweep_path(study, rec->id, ".running").text);
 }
 
 enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
                                struct iso_err *err)
 {
-    struct iso_str db = in_study(dir, "study.db");
     struct iso_store *store;
     *recs = NULL;
     *n = 0;
-    enum iso_status st = iso_store_open(&store, db.text, ISO_STORE_READ, err);
+    enum iso_status st =
+        iso_store_open(&store, iso_path_in(dir, "study.db").text, ISO_STORE_READ, err);
     if (st == ISO_OK)
         st = iso_store_all(store, recs, n, err);
     /* A scheduler that was killed could not write down that its runs ended with it. */
@@ -410,6 +375,5 @@ enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *
         if ((*recs)[i].state == ISO_STATE_RUNNING && !is_trained(dir, &(*recs)[i]))
             (*recs)[i].state = ISO_STATE_PLANNED;
     iso_store_close(store);
-    iso_str_release(&db);
     return st;
 }

@@ -57,8 +57,8 @@ enum iso_status iso_sweep_save(struct iso_sweep *sw, const struct iso_record *re
                                struct iso_err *err);
 /* Writes runs.csv as the store has it. */
 enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err);
-/* "STUDY/runs/ID" or "STUDY/runs/ID/FILE"; the caller releases it. */
-struct iso_str iso_sweep_path(const char *study, const char *id, const char *file);
+/* "STUDY/runs/ID" or "STUDY/runs/ID/FILE". */
+struct iso_path iso_sweep_path(const char *study, const char *id, const char *file);
 
 /* Whether a scheduler holds the study; a read-only study has none of ours. */
 bool iso_sweep_at_work(const char *dir);

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PREFIX "checkpoint-"
+#define PREFIX     "checkpoint-"
+#define STATE_NAME PREFIX "%09" PRId64
 
 enum { KEPT = 2 }; /* states: should the newest be damaged, the one before it counts */
 
@@ -94,26 +95,16 @@ enum iso_status iso_state_finish(struct iso_trainer *t, const char *dir,
                                  const struct iso_state_notes *notes, const struct iso_meta *meta,
                                  size_t n_meta, struct iso_err *err)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", dir, model_file);
-    enum iso_status st = iso_model_save(t->model, path.text, meta, n_meta, err);
-    if (st == ISO_OK) {
-        iso_str_clear(&path);
-        iso_str_printf(&path, "%s/%s", dir, optim_file);
-        st = save_optim(t, path.text, notes, err);
-    }
-    iso_str_release(&path);
-    return st;
+    enum iso_status st =
+        iso_model_save(t->model, iso_path_in(dir, "%s", model_file).text, meta, n_meta, err);
+    return st == ISO_OK ? save_optim(t, iso_path_in(dir, "%s", optim_file).text, notes, err) : st;
 }
 
 /* --- the states in a directory --- */
 
 static void remove_state(const char *dir, int64_t step)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/" PREFIX "%09" PRId64, dir, step);
-    iso_dir_remove(path.text);
-    iso_str_release(&path);
+    iso_dir_remove(iso_path_in(dir, STATE_NAME, step).text);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -157,32 +148,25 @@ enum iso_status iso_state_save(struct iso_trainer *t, const char *dir,
                                const struct iso_state_notes *notes, const struct iso_meta *meta,
                                size_t n_meta, struct iso_err *err)
 {
-    struct iso_str state = {0}, latest = {0};
     char name[64];
-    snprintf(name, sizeof name, PREFIX "%09" PRId64, t->step);
-    iso_str_printf(&state, "%s/%s", dir, name);
-    iso_str_printf(&latest, "%s/latest", dir);
+    snprintf(name, sizeof name, STATE_NAME, t->step);
+    const struct iso_path state = iso_path_in(dir, "%s", name);
     remove_state(dir, t->step); /* one that was damaged */
     enum iso_status st = iso_dir_make(state.text, err);
     if (st == ISO_OK)
         st = iso_state_finish(t, state.text, notes, meta, n_meta, err);
     if (st == ISO_OK)
-        st = iso_file_write(latest.text, name, strlen(name), err);
+        st = iso_file_write(iso_path_in(dir, "latest").text, name, strlen(name), err);
     if (st == ISO_OK)
         remove_others(dir, t->step);
     else
         remove_state(dir, t->step); /* a full disk needs its space */
-    iso_str_release(&state);
-    iso_str_release(&latest);
     return st;
 }
 
 void iso_state_remove_all(const char *dir)
 {
-    struct iso_str latest = {0};
-    iso_str_printf(&latest, "%s/latest", dir);
-    unlink(latest.text);
-    iso_str_release(&latest);
+    unlink(iso_path_in(dir, "latest").text);
     remove_others(dir, -1);
 }
 
@@ -191,13 +175,11 @@ void iso_state_remove_all(const char *dir)
 static enum iso_status open_sound(struct iso_safetensors *f, const char *dir, const char *name,
                                   struct iso_err *err)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/%s", dir, name);
+    const struct iso_path path = iso_path_in(dir, "%s", name);
     enum iso_status st = iso_safetensors_open(f, path.text, err);
     if (st == ISO_OK && !f->checked)
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s: no checksum: the file is damaged, or of an older version", path.text);
-    iso_str_release(&path);
     return st;
 }
 
@@ -228,20 +210,15 @@ static enum iso_status read_notes(struct iso_state *s, struct iso_err *err)
 
 static bool is_whole(const char *dir)
 {
-    struct iso_str model = {0}, optim = {0};
-    iso_str_printf(&model, "%s/%s", dir, model_file);
-    iso_str_printf(&optim, "%s/%s", dir, optim_file);
-    bool whole = iso_file_exists(model.text) && iso_file_exists(optim.text);
-    iso_str_release(&model);
-    iso_str_release(&optim);
-    return whole;
+    return iso_file_exists(iso_path_in(dir, "%s", model_file).text) &&
+           iso_file_exists(iso_path_in(dir, "%s", optim_file).text);
 }
 
 static enum iso_status open_one(struct iso_state *s, const char *dir, int64_t step,
                                 struct iso_err *err)
 {
     struct iso_str path = {0};
-    iso_str_printf(&path, "%s/" PREFIX "%09" PRId64, dir, step);
+    iso_str_printf(&path, "%s/" STATE_NAME, dir, step);
     *s = (struct iso_state){.path = path.text};
     if (!is_whole(s->path)) { /* killed while it was written: nothing to mention */
         iso_state_close(s);
