@@ -25,6 +25,7 @@ struct synth {
     bool looped_only;   /* leave out r = 1 */
     double flops_share; /* of the recurrent part (below 1: truncated backpropagation) */
     int repeats;        /* seeds of every point; 0 means 1 */
+    double wider;       /* factor on the paper's widths; 0 means 1 */
 };
 
 static const double synth_budget[6] = {4.64e17, 1e18, 2.15e18, 4.64e18, 1e19, 2.15e19};
@@ -58,7 +59,8 @@ static inline void synth_rows(struct iso_str *csv, const struct synth *s)
         for (int k = s->looped_only; k < 4; k++) {
             const double cell = s->cell_noise * iso_rng_normal(&rng);
             for (int i = 0; synth_width[b][i]; i++) {
-                const int r = recurrences[k], width = 64 * synth_width[b][i];
+                const int r = recurrences[k];
+                const int width = (int)(64 * synth_width[b][i] * (s->wider > 0 ? s->wider : 1));
                 const double d = width, block = 12 * d * d;
                 const double once = r == 1 ? 20 * block : 4 * block;
                 const double rec = r == 1 ? 0 : 16.0 / r * block, inject = r == 1 ? 0 : 2 * d * d;

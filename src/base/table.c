@@ -144,28 +144,29 @@ static void write_csv(struct iso_str *out, const struct iso_table *t)
 }
 
 struct escape {
-    char from;
-    const char *to;
+    const char *from, *to;
 };
 
 static void put_escaped(struct iso_str *out, const char *text, const struct escape *escapes)
 {
-    for (; *text; text++) {
+    while (*text) {
         const struct escape *e = escapes;
-        while (e->from && e->from != *text)
+        while (e->from && !iso_str_starts(text, e->from))
             e++;
         if (e->from)
             iso_str_puts(out, e->to);
         else
             iso_str_putc(out, *text);
+        text += e->from ? strlen(e->from) : 1;
     }
 }
 
 static void write_latex(struct iso_str *out, const struct iso_table *t)
 {
-    static const struct escape escapes[] = {{'&', "\\&"}, {'%', "\\%"}, {'_', "\\_"},
-                                            {'#', "\\#"}, {'$', "\\$"}, {'\\', "\\textbackslash{}"},
-                                            {0, NULL}};
+    static const struct escape escapes[] = {{"&", "\\&"},     {"%", "\\%"},
+                                            {"_", "\\_"},     {"#", "\\#"},
+                                            {"$", "\\$"},     {"\\", "\\textbackslash{}"},
+                                            {"φ", "$\\phi$"}, {0}};
     iso_str_puts(out, "\\begin{tabular}{@{}");
     for (size_t c = 0; c < t->n_col; c++)
         iso_str_putc(out, numeric_column(t, c) ? 'r' : 'l');
@@ -185,7 +186,7 @@ static void write_latex(struct iso_str *out, const struct iso_table *t)
 static void write_html(struct iso_str *out, const struct iso_table *t)
 {
     static const struct escape escapes[] = {
-        {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {0, NULL}};
+        {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {0}};
     iso_str_puts(out, "<table>");
     if (t->caption) {
         iso_str_puts(out, "<caption>");

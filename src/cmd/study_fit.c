@@ -56,16 +56,11 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_analys
 
 static void write_phi(struct iso_str *out, const struct iso_analysis *analysis)
 {
-    double interval[2];
-    iso_analysis_phi_interval(interval, analysis);
-    if (!analysis->undetermined) {
-        iso_str_printf(out, "phi = %.3f", analysis->fit.phi);
-        if (isfinite(interval[0]))
-            iso_str_printf(out, "   95 %% interval [%.3f, %.3f]", interval[0], interval[1]);
-        iso_str_printf(out, "   (%zu runs, R2 = %.4f)\n", analysis->fit.n_runs, analysis->fit.r2);
-    }
-    iso_report_verdict(out, analysis);
+    iso_analysis_write_headline(out, analysis, false);
+    iso_str_printf(out, "   (%zu runs, R2 = %.4f)\n", analysis->fit.n_runs, analysis->fit.r2);
+    iso_analysis_write_verdict(out, analysis);
     iso_str_putc(out, '\n');
+    iso_checks_write_text(out, &analysis->checks, false);
 }
 
 enum iso_status iso_study_fit_report(struct iso_str *out, const char *study_dir, const char *title,
@@ -123,9 +118,13 @@ void iso_study_fit_so_far(const char *study_dir)
     struct iso_analysis analysis = {0};
     struct iso_runs runs = {0};
     struct iso_err why;
-    if (fit(&analysis, &runs, study_dir, false, &why) == ISO_OK && !analysis.undetermined)
-        printf("so far phi = %.3f from %zu runs, R2 = %.4f (isodepth fit %s gives an interval)\n",
-               analysis.fit.phi, analysis.fit.n_runs, analysis.fit.r2, study_dir);
+    struct iso_str headline = {0};
+    if (fit(&analysis, &runs, study_dir, false, &why) == ISO_OK) {
+        iso_analysis_write_headline(&headline, &analysis, false);
+        printf("so far %s   (%zu runs, R2 = %.4f; isodepth fit %s says more)\n", headline.text,
+               analysis.fit.n_runs, analysis.fit.r2, study_dir);
+    }
+    iso_str_release(&headline);
     iso_analysis_release(&analysis);
     iso_runs_release(&runs);
 }

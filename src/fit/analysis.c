@@ -18,13 +18,10 @@ static enum iso_status run_parts(struct iso_analysis *s, struct iso_err *err)
     enum iso_status st = iso_fit_run(&s->fit, s->runs, o, err);
     if (st != ISO_OK)
         return st;
-    if (iso_runs_cells_scatter(s->runs))
-        s->warning = "budgets nearly coincide, but most (budget, r) cells hold one run, so the "
-                     "interval is one over runs and too narrow when a cell's runs share an error; "
-                     "round the column budget to its nominal values";
     iso_derived_run(&s->derived, &s->arena, s->runs, &s->fit);
     const bool free_phi = iso_fit_phi_is_free(&s->fit);
-    if (free_phi && (s->undetermined = iso_runs_undetermined(s->runs)))
+    s->one_sided = free_phi && iso_runs_undetermined(s->runs);
+    if (s->one_sided)
         return ISO_OK;
     if (o->law == &iso_law_joint && free_phi) {
         struct iso_fit_options zero = *o, one = *o;
@@ -55,6 +52,9 @@ enum iso_status iso_analysis_run(struct iso_analysis *analysis, const struct iso
     enum iso_status st = iso_runs_check_rates(runs, err);
     if (st == ISO_OK)
         st = run_parts(analysis, err);
+    if (st == ISO_OK)
+        iso_checks_run(&analysis->checks, &analysis->arena, runs, &analysis->fit, &options->fit,
+                       analysis->has_intervals ? &analysis->intervals : NULL);
     analysis->seconds = iso_time_now() - start;
     return st;
 }

@@ -2,6 +2,7 @@
 #ifndef ISO_FIT_ANALYSIS_H
 #define ISO_FIT_ANALYSIS_H
 
+#include "fit/check.h"
 #include "fit/derived.h"
 #include "fit/fit.h"
 #include "fit/interval.h"
@@ -21,10 +22,9 @@ struct iso_analysis {
     const struct iso_runs *runs;
     struct iso_analysis_options options;
     struct iso_fit fit;
-    const char
-        *undetermined;   /* why these runs cannot tell phi, which then has no interval; or NULL */
-    const char *warning; /* about the table, beside every interval; or NULL */
-    bool has_restricted; /* phi = 0 and phi = 1, for laws with a free phi */
+    struct iso_checks checks; /* whether phi can be believed */
+    bool one_sided;           /* one budget or one r: nothing is resampled, see check anchor */
+    bool has_restricted;      /* phi = 0 and phi = 1, for laws with a free phi */
     struct iso_fit phi_0, phi_1;
     bool has_intervals, has_robust;
     struct iso_intervals intervals;
@@ -69,6 +69,15 @@ enum iso_phi_place {
     ISO_PHI_ABOVE_1,
 };
 enum iso_phi_place iso_phi_place(const double interval[2]);
+
+/* The result in words, the same ones on the terminal, in a sweep's last lines and in the report.
+ * The headline holds phi, its interval and how far to trust it, without an end of line; the
+ * verdict says what that means, and nothing about phi = 0 or 1 when it is undetermined. */
+void iso_analysis_write_headline(struct iso_str *out, const struct iso_analysis *analysis,
+                                 bool colour);
+void iso_analysis_write_verdict(struct iso_str *out, const struct iso_analysis *analysis);
+/* Why these runs do not determine phi, or NULL. */
+const char *iso_analysis_undetermined(const struct iso_analysis *analysis);
 
 /* The readable page, in colour or plain. */
 void iso_analysis_write_page(struct iso_str *out, const struct iso_analysis *analysis, bool colour);

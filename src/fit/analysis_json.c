@@ -328,10 +328,9 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
         iso_json_put_null(w, "phi_interval");
     else
         iso_put_pair(w, "phi_interval", interval[0], interval[1]);
-    if (s->undetermined)
-        iso_json_put_string(w, "undetermined", s->undetermined);
-    if (s->warning)
-        iso_json_put_string(w, "warning", s->warning);
+    iso_checks_write_json(w, &s->checks);
+    if (iso_analysis_undetermined(s))
+        iso_json_put_string(w, "undetermined", iso_analysis_undetermined(s));
     iso_json_put_string(w, "injection", iso_injection_name(s->fit.injection));
     iso_json_put_bool(w, "embeddings", s->fit.embeddings);
     iso_json_put_number(w, "delta", s->fit.delta);

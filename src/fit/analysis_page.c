@@ -8,75 +8,18 @@ static void heading(struct iso_str *out, const char *text, bool colour)
     iso_str_printf(out, colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
 
-static void write_headline(struct iso_str *out, const struct iso_analysis *s, bool colour)
+static void write_result(struct iso_str *out, const struct iso_analysis *s, bool colour)
 {
-    const struct iso_fit *f = &s->fit;
     double interval[2];
     iso_analysis_phi_interval(interval, s);
-    if (isnan(f->phi)) {
-        iso_str_printf(out,
-                       colour ? "\033[1mL = %.4g + %.4g N^-%.4f + %.4g D^-%.4f\033[0m"
-                              : "L = %.4g + %.4g N^-%.4f + %.4g D^-%.4f",
-                       f->E, f->A, f->alpha, f->B, f->beta);
-        if (!isnan(s->r))
-            iso_str_printf(out, "   (r = %g)", s->r);
-        iso_str_putc(out, '\n');
-        return;
-    }
-    if (s->undetermined) {
-        iso_str_printf(out,
-                       colour ? "\033[1mphi is not determined\033[0m" : "phi is not determined");
-        iso_str_printf(out, ": %s.\nThe fit ended at %.3f, which means nothing.\n", s->undetermined,
-                       f->phi);
-        return;
-    }
-    iso_str_printf(out, colour ? "\033[1mphi = %.3f\033[0m" : "phi = %.3f", f->phi);
-    if (iso_fit_phi_per_r(f))
-        iso_str_puts(out, " for the smallest r");
-    if (!iso_fit_phi_is_free(f))
-        iso_str_puts(out, "   (held fixed)");
+    iso_analysis_write_headline(out, s, colour);
     if (!isnan(interval[0]))
-        iso_str_printf(out,
-                       "   95 %% interval [%.3f, %.3f]   (bootstrap over %zu cells, %zu refits)",
-                       interval[0], interval[1], s->intervals.bootstrap[0].n_blocks,
-                       s->intervals.bootstrap[0].n_resamples);
-    else if (iso_fit_phi_is_free(f))
-        iso_str_puts(out, "   (no interval was computed)");
+        iso_str_printf(out, "   (bootstrap over %zu cells, %zu refits)",
+                       s->intervals.bootstrap[0].n_blocks, s->intervals.bootstrap[0].n_resamples);
     iso_str_putc(out, '\n');
-}
-
-static const char *const about_ends[] = {
-    [ISO_PHI_ANYWHERE] = "contains phi = 0 (recurrences add nothing) and contains phi = 1 (they "
-                         "are worth new blocks)",
-    [ISO_PHI_BELOW_0] = "lies below phi = 0: a looped block is worth less than the same block run "
-                        "once",
-    [ISO_PHI_BELOW_1] = "contains phi = 0 (recurrences add nothing) and excludes phi = 1 (they "
-                        "are worth new blocks)",
-    [ISO_PHI_BETWEEN] = "excludes phi = 0 (recurrences add nothing) and excludes phi = 1 (they "
-                        "are worth new blocks)",
-    [ISO_PHI_ABOVE_0] = "excludes phi = 0 (recurrences add nothing) and contains phi = 1 (they "
-                        "are worth new blocks)",
-    [ISO_PHI_ABOVE_1] = "lies above phi = 1: recurrences are worth more than new blocks",
-};
-
-/* The headline in words. */
-static void write_meaning(struct iso_str *out, const struct iso_analysis *s)
-{
-    double interval[2];
-    iso_analysis_phi_interval(interval, s);
-    const struct iso_derived *d = &s->derived;
-    if (iso_law_shapes(s->fit.law) == 0 || s->undetermined || d->n_equivalents == 0)
-        return;
-    iso_analysis_write_worth(out, s, d->equivalent[d->n_equivalents - 1].r);
-    if (!isnan(interval[0]) && iso_fit_phi_spans(&s->fit))
-        iso_str_printf(out, " The interval %s.", about_ends[iso_phi_place(interval)]);
+    iso_analysis_write_verdict(out, s);
     iso_str_putc(out, '\n');
-}
-
-static void write_warning(struct iso_str *out, const struct iso_analysis *s, bool colour)
-{
-    if (s->warning)
-        iso_str_printf(out, colour ? "\033[1mWarning\033[0m: %s.\n" : "Warning: %s.\n", s->warning);
+    iso_checks_write_text(out, &s->checks, colour);
 }
 
 static void write_summary(struct iso_str *out, const struct iso_analysis *s)
@@ -117,10 +60,6 @@ static void write_diagnostics(struct iso_str *out, const struct iso_analysis *s,
     for (size_t i = 0; i < f->n_rivals; i++)
         iso_str_printf(out, "  rival: Huber sum %.6e, phi %.3f, %d starts\n", f->rival[i].huber_sum,
                        f->rival[i].phi, f->rival[i].starts);
-    for (size_t p = 0; p < f->n_param; p++)
-        if (f->on_bound[p])
-            iso_str_printf(out, "  %s lies on its bound, %g: the table does not determine it.\n",
-                           f->name[p], f->param[p]);
 }
 
 /* phi without each budget, and without each r; single cells are in the long table. */
@@ -142,9 +81,6 @@ static void write_jackknife(struct iso_str *out, const struct iso_jackknife *j)
         }
         iso_str_printf(out, problem ? " (-: %s).\n" : ".\n", problem);
     }
-    if (j->n_problems < j->n)
-        iso_str_printf(out, "Leaving out one budget, r or cell moves phi by at most %.3f%s.\n",
-                       j->max_shift, j->n_problems ? ", where enough runs remain" : "");
 }
 
 static void write_trust(struct iso_str *out, const struct iso_analysis *s)
@@ -156,15 +92,8 @@ static void write_trust(struct iso_str *out, const struct iso_analysis *s)
     if (s->has_intervals && v->jackknife.n)
         write_jackknife(out, &v->jackknife);
     if (s->has_intervals && v->pure.n_points)
-        iso_str_printf(out,
-                       "Repeated seeds at %zu points: noise %.2e in ln L; lack of fit F(%zu, %zu) "
-                       "= %.2f, p = %.3g%s.\n",
-                       v->pure.n_points, v->pure.sd, v->pure.df_lack, v->pure.df, v->pure.f,
-                       v->pure.p_value,
-                       v->pure.p_value < 0.05 ? ": the law misses more than noise explains" : "");
-    else if (s->has_intervals && !isnan(s->fit.phi))
-        iso_str_puts(out, "No point has repeated seeds, so R2 cannot be set against the noise of a "
-                          "run.\n");
+        iso_str_printf(out, "Repeated seeds at %zu points: noise %.2e in ln L.\n", v->pure.n_points,
+                       v->pure.sd);
 }
 
 static void write_holdout(struct iso_str *out, const struct iso_analysis *s)
@@ -188,9 +117,7 @@ static void write_holdout(struct iso_str *out, const struct iso_analysis *s)
 
 void iso_analysis_write_page(struct iso_str *out, const struct iso_analysis *s, bool colour)
 {
-    write_headline(out, s, colour);
-    write_meaning(out, s);
-    write_warning(out, s, colour);
+    write_result(out, s, colour);
     write_summary(out, s);
     for (const struct iso_analysis_table *row = iso_analysis_tables; row->name; row++) {
         struct iso_table t;

@@ -58,6 +58,22 @@ static void build_parameters(struct iso_table *t, const struct iso_analysis *s)
     }
 }
 
+static void build_checks(struct iso_table *t, const struct iso_analysis *s)
+{
+    iso_table_init(t, "Check|level|value|threshold|found");
+    for (size_t i = 0; i < s->checks.n; i++) {
+        const struct iso_finding *found = &s->checks.at[i];
+        if (isnan(s->r))
+            iso_table_put(t, found->check->name);
+        else
+            iso_table_putf(t, "%s of r = %g", found->check->name, s->r);
+        iso_table_put(t, iso_level_name(found->level));
+        iso_put_number(t, "%.3g", found->value);
+        iso_put_number(t, "%.3g", found->threshold);
+        iso_table_put(t, found->message);
+    }
+}
+
 static void put_interval(struct iso_table *t, const char *name, double low, double high,
                          const char *note)
 {
@@ -199,7 +215,7 @@ static void build_exponents(struct iso_table *t, const struct iso_analysis *s)
 static void build_equivalents(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "r|one block is worth|of full equivalence|unique size|effective size");
-    for (size_t i = 0; !s->undetermined && i < s->derived.n_equivalents; i++) {
+    for (size_t i = 0; !iso_analysis_undetermined(s) && i < s->derived.n_equivalents; i++) {
         const struct iso_equivalent *e = &s->derived.equivalent[i];
         if (isnan(e->blocks))
             continue;
@@ -226,9 +242,11 @@ const struct iso_analysis_table iso_analysis_tables[] = {
     {"law", "The fit", build_law, false},
     {"parameters", "Parameters (a = ln A, b = ln B, e = ln E) with the bootstrap over cells",
      build_parameters, false},
-    {"intervals", "How far phi can be trusted", build_intervals, false},
+    {"intervals", "Intervals of phi", build_intervals, false},
+    {"checks", "Checks: what would make phi wrong without showing in its interval", build_checks,
+     false},
     {"robustness", "The same fit with one choice changed", build_robustness, false},
-    {"shape", "Checks: one phi for each r, and an offset for each r", build_shape, false},
+    {"shape", "One phi for each r, and an offset for each r", build_shape, false},
     {"jackknife", "phi without a budget, an r, a cell", build_jackknife, true},
     {"residuals", "Residuals in nats, actual - predicted", build_residuals, false},
     {"equivalents", "What the recurrences are worth; sizes relative to r = 1 of the same width",

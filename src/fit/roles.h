@@ -27,6 +27,7 @@ enum iso_role {
     ISO_ROLE_PRELUDE,
     ISO_ROLE_CODA,
     ISO_ROLE_VOCAB,
+    ISO_ROLE_SEQ_LEN,
     ISO_ROLE_LR_BASE,
     ISO_ROLE_EPOCHS,
     ISO_ROLE_RUN,

@@ -228,7 +228,7 @@ static void put_number(struct iso_str *out, double x)
 void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
 {
     iso_str_puts(out, "run,budget,r,n_once,n_rec,n_inject,n_embed,flops_per_token,tokens,loss,s,d_"
-                      "model,lr_base,seed");
+                      "model,lr_base,vocab,seq_len,seed");
     for (size_t k = 0; k < runs->n_extra; k++) {
         iso_str_putc(out, ',');
         iso_csv_put(out, runs->extra_name[k]);
@@ -238,7 +238,8 @@ void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
         const struct iso_run *run = &runs->at[i];
         const double numbers[] = {run->budget,   run->r,       run->n_once,          run->n_rec,
                                   run->n_inject, run->n_embed, run->flops_per_token, run->tokens,
-                                  run->loss,     run->s,       run->d_model,         run->lr_base};
+                                  run->loss,     run->s,       run->d_model,         run->lr_base,
+                                  run->vocab,    run->seq_len};
         iso_csv_put(out, run->id);
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             put_number(out, numbers[k]);

@@ -2,8 +2,8 @@
  *
  * table/sheet.h reads the file, roles.h says which column is what, and this makes runs of the rows.
  * Our own names are budget, r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and n_inject are 1,
- * 0, 0 where they are missing.  run, seed, status, s, d_model, lr_base, n_embed and flops_per_token
- * are used when there; every other column is carried along as text.
+ * 0, 0 where they are missing.  run, seed, status, s, d_model, lr_base, n_embed, flops_per_token,
+ * vocab and seq_len are used when there; every other column is carried along as text.
  *
  * A row that cannot be used (diverged, failed, still running, loss missing or not finite) is no
  * error: it moves to `left_out` with its reason.  A row that makes no sense is an error that
@@ -30,6 +30,7 @@ struct iso_run {
     double s, d_model;              /* NaN when the table does not say */
     double flops_per_token;         /* likewise; see iso_run_flops_per_token */
     double lr_base;                 /* matrix rate before its transfer; NaN likewise */
+    double vocab, seq_len;          /* tokens known, tokens of a row; NaN likewise */
     const char *id, *seed, *status; /* "" when the table does not say */
     size_t label; /* recipe: runs of one label share a phi; 0 unless compare says otherwise */
     const char *file;

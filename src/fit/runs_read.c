@@ -32,6 +32,8 @@ static const struct column {
     {ISO_ROLE_S, offsetof(struct iso_run, s), NAN, 0, true, false},
     {ISO_ROLE_D_MODEL, offsetof(struct iso_run, d_model), NAN, 0, true, false},
     {ISO_ROLE_LR_BASE, offsetof(struct iso_run, lr_base), NAN, 0, true, false},
+    {ISO_ROLE_VOCAB, offsetof(struct iso_run, vocab), NAN, 0, false, false},
+    {ISO_ROLE_SEQ_LEN, offsetof(struct iso_run, seq_len), NAN, 0, false, false},
 };
 enum { N_NUMBERS = sizeof number_columns / sizeof *number_columns };
 

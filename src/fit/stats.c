@@ -90,19 +90,24 @@ double iso_f_tail(double f, double df1, double df2)
     return beta_inc(df2 / 2, df1 / 2, df2 / (df2 + df1 * f));
 }
 
-double iso_t_quantile(double share, double df)
+double iso_f_point(double tail, double df1, double df2)
 {
     double low = 0, high = 1;
-    while (high < 1e9 && iso_f_tail(high * high, 1, df) > 1 - share) /* P(|t| > x) */
+    while (high < 1e18 && iso_f_tail(high, df1, df2) > tail)
         high *= 2;
     for (int i = 0; i < 100; i++) {
         const double middle = 0.5 * (low + high);
-        if (iso_f_tail(middle * middle, 1, df) > 1 - share)
+        if (iso_f_tail(middle, df1, df2) > tail)
             low = middle;
         else
             high = middle;
     }
-    return df > 0 ? high : NAN;
+    return high;
+}
+
+double iso_t_quantile(double share, double df)
+{
+    return df > 0 ? sqrt(iso_f_point(1 - share, 1, df)) : NAN; /* t^2 is F with (1, df) */
 }
 
 double iso_mean_error(double sd, size_t df, size_t n)

@@ -18,5 +18,7 @@ double iso_t_quantile(double share, double df);
 double iso_mean_error(double sd, size_t df, size_t n);
 /* P(F > f) for Fisher's F with (df1, df2) degrees of freedom. */
 double iso_f_tail(double f, double df1, double df2);
+/* The f that F exceeds with probability `tail`. */
+double iso_f_point(double tail, double df1, double df2);
 
 #endif

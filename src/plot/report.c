@@ -17,10 +17,10 @@
 static const struct {
     const char *table, *section;
 } places[] = {
-    {"law", "quality"},       {"residuals", "quality"},  {"intervals", "phi"},
-    {"robustness", "phi"},    {"shape", "phi"},          {"jackknife", "phi"},
-    {"equivalents", "worth"}, {"exponents", "frontier"}, {"frontier", "allocation"},
-    {"optima", "isoflops"},   {"left_out", "runs"},
+    {"law", "quality"},         {"residuals", "quality"}, {"intervals", "phi"},
+    {"robustness", "phi"},      {"checks", "checks"},     {"shape", "phi"},
+    {"jackknife", "phi"},       {"equivalents", "worth"}, {"exponents", "frontier"},
+    {"frontier", "allocation"}, {"optima", "isoflops"},   {"left_out", "runs"},
 };
 
 static const char *section_of_table(const char *name)
@@ -151,6 +151,7 @@ struct row {
 
 static const struct row rows[] = {
     {"worth", "What one recurrence is worth", FIGURES(&iso_fig_worth), true, NULL},
+    {"checks", "Can φ be believed?", NULL, false, NULL},
     {"compare", "Recipes compared", NULL, false, iso_report_build_compare},
     {"frontier", "Compute-optimal frontier", FIGURES(&iso_fig_frontier), false, NULL},
     {"isoflops", "Loss at fixed compute", FIGURES(&iso_fig_isoflops), false, NULL},
@@ -237,7 +238,7 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
         if (rows[i].build == iso_report_build_compare && !report->compare)
             continue;
         if (rows[i].needs_phi &&
-            (!isfinite(report->analysis->fit.phi) || report->analysis->undetermined))
+            (!isfinite(report->analysis->fit.phi) || report->analysis->one_sided))
             continue;
         if (!rows[i].build && !rows[i].figures && !has_tables(rows[i].id))
             continue;

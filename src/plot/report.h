@@ -35,9 +35,8 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
 enum iso_status iso_report_draw(const struct iso_analysis *analysis, const char *dir,
                                 struct iso_err *err);
 
-/* Parts of it (report_text.c): the headline as HTML, the verdict as plain text. */
+/* Parts of it, as HTML (report_text.c). */
 void iso_report_headline(struct iso_str *out, const struct iso_report *report);
-void iso_report_verdict(struct iso_str *out, const struct iso_analysis *analysis);
 void iso_report_method(struct iso_str *out, const struct iso_report *report);
 /* Recipes compared (report_compare.c). */
 enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso_report *report,

@@ -1,4 +1,4 @@
-/* The words of the report: headline, verdict, method. */
+/* The words of the report: headline and method. */
 #include "plot/report.h"
 #include "plot/svg.h"
 
@@ -9,78 +9,20 @@ static bool has_phi(const struct iso_analysis *analysis)
     return isfinite(analysis->fit.phi);
 }
 
-/* The recurrence that the verdict speaks of: 4 as in the paper, else the largest. */
-static double example_r(const struct iso_runs *runs)
-{
-    double best = 1;
-    for (size_t i = 0; i < runs->n; i++) {
-        if (runs->at[i].r == 4)
-            return 4;
-        best = fmax(best, runs->at[i].r);
-    }
-    return best;
-}
-
-static const char *const about_ends[] = {
-    [ISO_PHI_ANYWHERE] = "The interval contains both φ = 0 and φ = 1: these runs do not decide "
-                         "what a recurrence is worth.",
-    [ISO_PHI_BELOW_0] = "The interval lies below φ = 0: a looped block is worth less than the same "
-                        "block run once.",
-    [ISO_PHI_BELOW_1] = "The interval excludes φ = 1, so a loop is worth less than unique blocks; "
-                        "it does not exclude φ = 0, where looping adds nothing.",
-    [ISO_PHI_BETWEEN] = "The interval excludes both φ = 0 (looping adds nothing to the parameters "
-                        "it reuses) and φ = 1 (a loop is as good as unique blocks).",
-    [ISO_PHI_ABOVE_0] = "The interval excludes φ = 0, so looping adds capacity; it does not "
-                        "exclude φ = 1, where a loop is as good as unique blocks.",
-    [ISO_PHI_ABOVE_1] = "The interval lies above φ = 1: a loop is worth more than unique blocks.",
-};
-
-void iso_report_verdict(struct iso_str *out, const struct iso_analysis *analysis)
-{
-    if (!has_phi(analysis)) {
-        iso_str_printf(out, "The law %s was fitted to %zu runs with R² = %.4f; it has no φ.",
-                       analysis->fit.law->name, analysis->fit.n_runs, analysis->fit.r2);
-        return;
-    }
-    if (analysis->undetermined) {
-        iso_str_printf(out,
-                       "These runs do not determine φ: %s. The fit ended at %.3f, which means "
-                       "nothing.",
-                       analysis->undetermined, analysis->fit.phi);
-        return;
-    }
-    double interval[2];
-    iso_analysis_write_worth(out, analysis, example_r(analysis->runs));
-    iso_str_puts(out, out->len ? " " : "");
-    if (iso_fit_phi_per_r(&analysis->fit))
-        iso_str_puts(out, "Each r has its own φ; what follows is about that of the smallest. ");
-    iso_analysis_phi_interval(interval, analysis);
-    if (!isfinite(interval[0]))
-        iso_str_puts(out, "No interval was computed, so this number has no error bar.");
-    else if (iso_fit_phi_spans(&analysis->fit) || iso_fit_phi_per_r(&analysis->fit))
-        iso_str_puts(out, about_ends[iso_phi_place(interval)]);
-    const struct iso_intervals *v = &analysis->intervals;
-    if (analysis->has_intervals && v->widest &&
-        v->widest_high - v->widest_low > 1.001 * (interval[1] - interval[0]))
-        iso_str_printf(out, " The widest interval, %s, is [%.3f, %.3f].", v->widest, v->widest_low,
-                       v->widest_high);
-    if (analysis->warning)
-        iso_str_printf(out, " Warning: %s.", analysis->warning);
-}
-
 static void put_phi(struct iso_str *out, const struct iso_analysis *analysis)
 {
     double interval[2];
     if (!has_phi(analysis)) {
         iso_str_printf(out,
-                       "<p class=\"phi\">α = %.3f, β = %.3f <small>E = %.3f nats, law %s"
-                       "</small></p>\n",
+                       "<p class=\"phi\">α = %.3f, β = %.3f <small>E = %.3f nats, law %s; trust: "
+                       "<b>%s</b></small></p>\n",
                        analysis->fit.alpha, analysis->fit.beta, analysis->fit.E,
-                       analysis->fit.law->name);
+                       analysis->fit.law->name, iso_trust_name(analysis->checks.trust));
         return;
     }
-    if (analysis->undetermined) {
-        iso_str_puts(out, "<p class=\"phi\">φ is not determined</p>\n");
+    if (iso_analysis_undetermined(analysis)) {
+        iso_str_printf(out, "<p class=\"phi\">φ is not determined <small>trust: %s</small></p>\n",
+                       iso_trust_name(analysis->checks.trust));
         return;
     }
     iso_analysis_phi_interval(interval, analysis);
@@ -92,7 +34,14 @@ static void put_phi(struct iso_str *out, const struct iso_analysis *analysis)
                        interval[0], interval[1]);
     else
         iso_str_puts(out, "no interval computed");
-    iso_str_puts(out, "</small></p>\n");
+    iso_str_printf(out, "; trust: <b>%s</b></small></p>\n", iso_trust_name(analysis->checks.trust));
+}
+
+static void put_paragraph(struct iso_str *out, const char *text)
+{
+    iso_str_puts(out, "<p class=\"verdict\">");
+    iso_html_put(out, text);
+    iso_str_puts(out, "</p>\n");
 }
 
 void iso_report_headline(struct iso_str *out, const struct iso_report *report)
@@ -103,17 +52,18 @@ void iso_report_headline(struct iso_str *out, const struct iso_report *report)
     iso_str_printf(out, " · %zu runs · %s law</h1>\n", analysis->fit.n_runs,
                    analysis->fit.law->name);
     put_phi(out, analysis);
-    struct iso_str verdict = {0};
-    iso_report_verdict(&verdict, analysis);
-    iso_str_puts(out, "<p class=\"verdict\">");
-    iso_html_put(out, iso_str_text(&verdict));
-    iso_str_puts(out, "</p>\n");
-    iso_str_release(&verdict);
-    for (size_t i = 0; report->compare && i < report->compare->n; i++) {
-        iso_str_puts(out, "<p class=\"verdict\">");
-        iso_html_put(out, report->compare->variant[i].sentence);
-        iso_str_puts(out, "</p>\n");
-    }
+    struct iso_str text = {0};
+    iso_analysis_write_verdict(&text, analysis);
+    put_paragraph(out, iso_str_text(&text));
+    for (size_t i = 0; i < analysis->checks.n; i++)
+        if (analysis->checks.at[i].level != ISO_LEVEL_OK) {
+            iso_str_clear(&text);
+            iso_finding_write(&text, &analysis->checks.at[i], false);
+            put_paragraph(out, iso_str_text(&text));
+        }
+    iso_str_release(&text);
+    for (size_t i = 0; report->compare && i < report->compare->n; i++)
+        put_paragraph(out, report->compare->variant[i].sentence);
 }
 
 static const char *const injection_words[] = {

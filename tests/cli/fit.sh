@@ -10,14 +10,15 @@ fail() { echo "fit.sh: $1"; exit 1; }
 quick=(--starts 20 --resamples 40)
 
 "$fit" fit examples/paper_baseline.csv "${quick[@]}" >"$work/page"
-head -n 1 "$work/page" | grep -q '^phi = 0.458   95 % interval \[0.4' || fail "headline: $(head -n 1 "$work/page")"
+head -n 1 "$work/page" | grep -q '^phi = 0.458   95 % interval \[0.4.*   trust: caution   (bootstrap over 24 cells' ||
+    fail "headline: $(head -n 1 "$work/page")"
 for words in 'Did the fit converge?' '20 of 20 starts reached the best minimum' 'bootstrap over budgets' \
     'low half, C <= 2.15e+18 *56 .* 0.441' 'recurrent .* 0.433' 'Predicting the largest budget' \
     '^1 *29 *-0.0010' '^4 *1.89 blocks'; do
     grep -q -- "$words" "$work/page" || fail "the page lacks '$words'"
 done
 "$fit" fit examples/paper_baseline.csv --starts 20 --resamples 0 |
-    grep -q '^phi = 0.458   (no interval was computed)$' || fail "--resamples 0"
+    grep -q '^phi = 0.458   (no interval was computed)   trust: caution$' || fail "--resamples 0"
 if grep -q $'\033' "$work/page"; then fail "colour in a pipe"; fi
 
 "$fit" fit examples/paper_baseline.csv "${quick[@]}" --json --threads 1 >"$work/one.json"
@@ -36,6 +37,23 @@ assert [b["block"] for b in f["intervals"]["bootstrap"]] == ["cell", "run", "bud
 assert len(f["intervals"]["jackknife"]) == 34
 assert abs(f["restricted"]["phi_1"]["r2"] - 0.954) < 0.002
 assert len(f["derived"]["predicted"]) == 116
+assert f["trust"] == "caution"
+for c in f["checks"]:
+    assert list(c) == ["name", "level", "value", "threshold", "message", "advice"], c
+    assert c["level"] == ("caution" if c["name"] == "one_phi" else "ok"), c
+P
+# Page and JSON say the same, in numbers and words.
+python3 - "$work/one.json" "$work/page" <<'P' || fail "the page and the JSON differ"
+import json, re, sys
+f, page = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
+head = "phi = %.3f   95 %% interval [%.3f, %.3f]   trust: %s   (" % (f["phi"], *f["phi_interval"], f["trust"])
+assert page.startswith(head), page[:200]
+for c in f["checks"]:
+    line = re.search("^%s +(\\S+) +(\\S+) +(\\S+) +(.*)$" % c["name"], page, re.M)
+    number = lambda x: "-" if x is None else "%.3g" % x
+    assert line.groups() == (c["level"], number(c["value"]), number(c["threshold"]), c["message"]), c
+one = next(c for c in f["checks"] if c["name"] == "one_phi")
+assert "\nCaution, one_phi: %s. What to do: %s.\n" % (one["message"], one["advice"]) in page
 P
 
 "$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 --json >"$work/by_r.json"
@@ -78,7 +96,10 @@ head -n 60 "$work/out/runs.csv" >"$work/a.csv"
 for keep in '$1 + 0 == 1e18' '$3 == 4'; do
     awk -F, "/^#/ {next} \$1 == \"budget\" || $keep" examples/paper_baseline.csv >"$work/part.csv"
     "$fit" fit "$work/part.csv" --starts 20 >"$work/page"
-    head -n 1 "$work/page" | grep -q '^phi is not determined: all runs have one ' || fail "undetermined, $keep"
+    head -n 1 "$work/page" | grep -q '^phi is not determined   trust: undetermined$' || fail "undetermined, $keep"
+    grep -q '^These runs do not determine φ (anchor)' "$work/page" || fail "no verdict, $keep"
+    grep -q '^Fail, anchor: all runs have one ' "$work/page" || fail "no reason, $keep"
+    ! grep -q 'φ = [01]' "$work/page" || fail "a sentence about what is not determined, $keep"
     "$fit" fit "$work/part.csv" --starts 20 --json |
         grep -q '"phi_interval": null' || fail "an interval of what is not determined, $keep"
 done
@@ -87,12 +108,12 @@ done
 awk -F, -v OFS=, '/^#/ {next} $1 != "budget" {$1 = sprintf("%.6e", $1 * (1 + 0.002 * (NR * 7 % 11) / 11))} {print}' \
     examples/paper_baseline.csv >"$work/counted.csv"
 "$fit" fit "$work/counted.csv" "${quick[@]}" >"$work/page"
-grep -q '^Warning: budgets nearly coincide' "$work/page" || fail "no warning of scattered budgets"
+grep -q '^Caution, cells: budgets nearly coincide' "$work/page" || fail "no caution of scattered budgets"
 awk -F, '$1 == "budget" || ($1 > 0.99e18 && $1 < 1.01e18)' "$work/counted.csv" >"$work/part.csv"
 "$fit" fit "$work/part.csv" --starts 20 >"$work/page"
-grep -q '^phi is not determined: all runs have one budget' "$work/page" || fail "one counted budget"
+grep -q '^Fail, anchor: all runs have one budget' "$work/page" || fail "one counted budget"
 "$fit" fit examples/paper_baseline.csv "${quick[@]}" >"$work/page"
-! grep -q '^Warning' "$work/page" || fail "a warning of nominal budgets"
+! grep -q '^Caution, cells' "$work/page" || fail "a caution of nominal budgets"
 
 # Repeated seeds, a diverged run, a run that is given twice.
 {

@@ -39,7 +39,7 @@ for t in law residuals runs compare; do
     grep -q toprule "$dir/r/tables/$t.tex" || fail "tables/$t.tex is missing"
 done
 [ -z "$(find "$dir/r" -name '*tmp*' -o -name '*.gnuplot*')" ] || fail "temporary files remain"
-for id in worth compare frontier isoflops allocation phi quality runs method provenance; do
+for id in worth checks compare frontier isoflops allocation phi quality runs method provenance; do
     grep -q "<section id=\"$id\">" "$page" || fail "section $id is missing"
     grep -q "href=\"#$id\"" "$page" || fail "section $id is not in the contents"
 done
@@ -47,6 +47,14 @@ done
     fail "the page refers to the network"
 # Published (SciPy agrees): phi = 0.458 on this file.
 grep -q 'class="phi">φ = 0.45[78]' "$page" || fail "the headline is not phi = 0.458"
+# The words and numbers of `fit`: verdict, word of trust, checks.
+"$isodepth" -q fit "$runs" --starts 30 --resamples 40 >"$dir/fit.page"
+grep -qF "<p class=\"verdict\">$(sed -n 2p "$dir/fit.page")</p>" "$page" || fail "another verdict than the fit's"
+grep -q "class=\"phi\">.*trust: <b>$(sed -n '1s/.*trust: \([a-z]*\).*/\1/p' "$dir/fit.page")</b>" "$page" ||
+    fail "the word of trust is not on the first screen"
+while read -r line; do
+    grep -qF "<p class=\"verdict\">$line</p>" "$page" || fail "the page lacks '$line'"
+done < <(grep '^Caution, ' "$dir/fit.page")
 
 # 2. In the browser.  A copy gets two scripts: one that collects errors before everything else,
 # one that uses the page as a reader would and writes down what happened.

@@ -11,7 +11,8 @@ sweep() { "$iso" sweep toy.yaml --set 'budgets=[4e9, 1.2e10]' --data data "$@"; 
 
 sweep --out st > out 2> log || { cat log; fail "the study"; }
 grep -q '12 runs: 12 done' out || fail "all done"
-grep -q '^phi = .* 95 % interval \[.*(12 runs' out || { cat out; fail "phi with its interval"; }
+grep -q '^phi .*   trust: undetermined   (12 runs' out || { cat out; fail "phi with how far to trust it"; }
+grep -q '^These runs do not determine φ (' out || { cat out; fail "the verdict"; }
 grep -q "^report: .*/st/report/report.html" out || fail "the report's path"
 [ -s st/report/report.html ] && [ -s st/report/fit.json ] || fail "the report"
 
@@ -30,9 +31,10 @@ run=$(ls st/runs | head -n 1)
 cmp -s "byhand/model.safetensors" "st/runs/$run/model.safetensors" || fail "another model by hand"
 
 # Others take the study.
-phi=$(sed -n 's/^phi = \([-0-9.]*\).*/\1/p' out)
-"$iso" fit st --resamples 0 | grep -q "^phi = $phi" || fail "fit STUDY"
-"$iso" status st | grep -q "so far phi = $phi from 12 runs" || fail "status: the fit so far"
+phi=$(sed -n 's/.*The fit ended at \([-0-9.]*\),.*/\1/p' out)
+"$iso" fit st --resamples 0 | grep -q "The fit ended at $phi," || fail "fit STUDY"
+"$iso" status st | grep -q "so far phi is not determined   trust: undetermined   (12 runs" ||
+    fail "status: the fit so far"
 
 # Too few runs for a fit are no error.
 sweep --out few --set 'r=[1]' --set 'widths=[2]' > out 2> log || { cat log; fail "few runs"; }

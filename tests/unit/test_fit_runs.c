@@ -120,7 +120,8 @@ static void test_defaults_and_extras(void **state)
     assert_string_equal(
         csv.text,
         "run,budget,r,n_once,n_rec,n_inject,n_embed,flops_per_token,tokens,loss,s,d_model,lr_base,"
-        "seed,lr,note\n,6e+18,1,100000000,0,0,,,10000000000,2.5,,,,,0.01,\"x, y\"\n");
+        "vocab,seq_len,seed,lr,note\n,6e+18,1,100000000,0,0,,,10000000000,2.5,,,,,,,0.01,\"x, "
+        "y\"\n");
     iso_str_release(&csv);
     iso_runs_release(&runs);
 }

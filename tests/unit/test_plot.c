@@ -317,26 +317,27 @@ static void test_ink_css(void **state)
     iso_str_release(&s);
 }
 
-/* The verdict and the page say on which side of 0 and 1 the interval lies. */
+/* One sentence, on page and report, says on which side of 0 and 1 the interval lies. */
 static void test_verdict(void **state)
 {
     (void)state;
     static const struct {
         double low, high;
-        const char *report, *page;
+        const char *words;
     } cases[] = {
-        {-0.4, -0.3, "lies below φ = 0", "lies below phi = 0"},
-        {-0.4, 0.3, "excludes φ = 1, so a loop is worth less", "contains phi = 0"},
-        {-0.4, 1.3, "contains both φ = 0 and φ = 1", "contains phi = 1"},
-        {0.2, 0.3, "excludes both φ = 0", "excludes phi = 1"},
-        {0.2, 1.3, "does not exclude φ = 1", "contains phi = 1"},
-        {1.2, 1.3, "lies above φ = 1", "lies above phi = 1"},
+        {-0.4, -0.3, "lies below φ = 0"},
+        {-0.4, 0.3, "excludes φ = 1, so a loop is worth less"},
+        {-0.4, 1.3, "contains both φ = 0 and φ = 1"},
+        {0.2, 0.3, "excludes both φ = 0"},
+        {0.2, 1.3, "does not exclude φ = 1"},
+        {1.2, 1.3, "lies above φ = 1"},
     };
     const struct iso_runs none = {0};
     struct iso_equivalent plain = {.r = 1};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct iso_analysis analysis = {.runs = &none, .has_intervals = true, .r = NAN};
-        struct iso_str report = {0}, page = {0};
+        struct iso_str verdict = {0}, head = {0}, page = {0};
+        const struct iso_report report = {.analysis = &analysis, .title = "title"};
         analysis.options = iso_analysis_defaults();
         analysis.fit.law = &iso_law_joint;
         analysis.fit.n_param = ISO_P_SHAPE + 1;
@@ -347,11 +348,14 @@ static void test_verdict(void **state)
         analysis.derived.equivalent = &plain;
         analysis.intervals.bootstrap[0].low = cases[i].low;
         analysis.intervals.bootstrap[0].high = cases[i].high;
-        iso_report_verdict(&report, &analysis);
+        iso_analysis_write_verdict(&verdict, &analysis);
+        iso_report_headline(&head, &report);
         iso_analysis_write_page(&page, &analysis, false);
-        assert_non_null(strstr(report.text, cases[i].report));
-        assert_non_null(strstr(page.text, cases[i].page));
-        iso_str_release(&report);
+        assert_non_null(strstr(verdict.text, cases[i].words));
+        assert_non_null(strstr(head.text, verdict.text));
+        assert_non_null(strstr(page.text, verdict.text));
+        iso_str_release(&verdict);
+        iso_str_release(&head);
         iso_str_release(&page);
     }
 }

@@ -1,0 +1,231 @@
+/* The table of checks: see check.h. */
+#include "fit/check_input.h"
+
+#include <math.h>
+
+const struct iso_check iso_check_table[] = {
+    {
+        .name = "anchor",
+        .statistic = "share of the budgets with looped runs that have none with r = 1",
+        .reason = "phi says how looped runs compare with plain ones; half of the budgets carry the "
+                  "comparison, none is nothing to compare with",
+        .advice = "add runs with r = 1 at the same budgets, two budgets at least",
+        .phi_only = true,
+        .may_fail = true,
+        .run = iso_check_anchor,
+    },
+    {
+        .name = "flops",
+        .statistic = "budget / tokens against 6 FLOPs per parameter executed, in units of the "
+                     "range that attention (sequences up to 8,192), output layer and truncation "
+                     "explain; and its exponent in the size",
+        .reason = "outside the range units are wrong (tokens in thousands); an exponent above 1.05 "
+                  "means swapped columns",
+        .advice = "check the units of budget and tokens and the order of the columns",
+        .may_fail = true,
+        .run = iso_check_flops,
+    },
+    {
+        .name = "diverged",
+        .statistic = "runs with a loss of ln(vocab) or more; where the table has no vocab, of "
+                     "twice the lower quartile of their budget or more",
+        .reason = "a run that learnt beats guessing; the Huber loss bears 5 % of wrong rows, not "
+                  "more",
+        .advice = "leave out blown-up runs (status diverged) or train them again at a lower rate",
+        .may_fail = true,
+        .run = iso_check_diverged,
+    },
+    {
+        .name = "bounds",
+        .statistic = "parameters and ends of the interval on the edge of the range searched",
+        .reason = "a number on the edge is the edge's, not the runs'",
+        .advice = "add budgets or sizes: these runs leave a direction of the law open",
+        .may_fail = true,
+        .run = iso_check_bounds,
+    },
+    {
+        .name = "heavy_tail",
+        .statistic = "distance of the interval's ends from the median of the refits, over that of "
+                     "a normal law with the same quartiles",
+        .reason = "2.5 is beyond every clean study; above 5, or with 1 % of the refits on the "
+                  "bound of phi, the ends are luck",
+        .advice = "add cells: some resamples hold too few to tell phi; look at the profile",
+        .phi_only = true,
+        .may_fail = true,
+        .run = iso_check_heavy_tail,
+    },
+    {
+        .name = "one_phi",
+        .statistic = "F test of a phi for each r against one phi, on the means of the cells",
+        .reason = "one clean study in 200 is above",
+        .advice = "look at phi per r; tune the rates for each r, or fit the law saturating",
+        .phi_only = true,
+        .run = iso_check_one_phi,
+    },
+    {
+        .name = "offset",
+        .statistic = "F test of a step in ln L between r = 1 and looped runs, likewise",
+        .reason = "one clean study in 200 is above",
+        .advice = "tune r = 1 and looped runs alike; data, code and schedule must be the same",
+        .phi_only = true,
+        .run = iso_check_offset,
+    },
+    {
+        .name = "drift",
+        .statistic = "F test of a phi that changes with the logarithm of the budget, likewise",
+        .reason = "one clean study in 200 is above",
+        .advice = "give phi for a range of budgets, and do not extrapolate it",
+        .phi_only = true,
+        .run = iso_check_drift,
+    },
+    {
+        .name = "cell_noise",
+        .statistic = "error that the runs of a cell share, over what they differ by",
+        .reason = "clean studies with as much shared as own noise have 1 +- 0.3; rates that miss "
+                  "from cell to cell have 6",
+        .advice = "sweep the rates again at some cells: the same ones may not suit all",
+        .phi_only = true,
+        .run = iso_check_cell_noise,
+    },
+    {
+        .name = "noise",
+        .statistic = "F test of the law's misses inside the cells against the spread of seeds",
+        .reason = "one clean study in 200 is above",
+        .advice = "the law does not hold this finely: narrow the range of sizes",
+        .run = iso_check_noise,
+    },
+    {
+        .name = "outliers",
+        .statistic = "distance of the farthest run from the law, in robust standard deviations",
+        .reason = "normal errors reach 6 once in 500 million runs",
+        .advice = "look at these rows: a wrong loss, or a run that went wrong",
+        .run = iso_check_outliers,
+    },
+    {
+        .name = "bracketing",
+        .statistic = "factor by which the law's optimal size lies outside the sizes of its cell",
+        .reason = "1.2 is the most in clean studies on the paper's grid; the loss is flat there",
+        .advice = "add sizes on the side of the optimum",
+        .run = iso_check_bracketing,
+    },
+    {
+        .name = "influence",
+        .statistic = "largest change of phi when a budget, an r or a cell is left out",
+        .reason = "0.2 is what the best recipe known gains; clean studies stay below 0.13",
+        .advice = "add runs beside the part that carries the result",
+        .phi_only = true,
+        .run = iso_check_influence,
+    },
+    {
+        .name = "cells",
+        .statistic = "(budget, r) cells that are missing for a test of one more parameter with 3 "
+                     "degrees of freedom; and whether budgets scatter within a cell",
+        .reason = "with fewer cells the tests above see nothing, or cannot be made",
+        .advice = "add budgets or values of r, and give the runs of a cell one nominal budget",
+        .phi_only = true,
+        .run = iso_check_cells,
+    },
+    {0},
+};
+
+const char *iso_level_name(enum iso_level level)
+{
+    static const char *const names[] = {"ok", "caution", "fail"};
+    return names[level];
+}
+
+const char *iso_trust_name(enum iso_trust trust)
+{
+    static const char *const names[] = {"good", "caution", "undetermined"};
+    return names[trust];
+}
+
+static enum iso_trust trust_of(const struct iso_checks *checks)
+{
+    enum iso_level worst = ISO_LEVEL_OK;
+    for (size_t i = 0; i < checks->n; i++)
+        worst = checks->at[i].level > worst ? checks->at[i].level : worst;
+    static const enum iso_trust word[] = {
+        [ISO_LEVEL_OK] = ISO_TRUST_GOOD,
+        [ISO_LEVEL_CAUTION] = ISO_TRUST_CAUTION,
+        [ISO_LEVEL_FAIL] = ISO_TRUST_UNDETERMINED,
+    };
+    return word[worst];
+}
+
+void iso_checks_run(struct iso_checks *out, struct iso_arena *arena, const struct iso_runs *runs,
+                    const struct iso_fit *fit, const struct iso_fit_options *options,
+                    const struct iso_intervals *intervals)
+{
+    struct iso_check_input in;
+    *out = (struct iso_checks){0};
+    iso_check_input_init(&in, arena, runs, fit, options, intervals);
+    const bool has_phi = iso_fit_phi_is_free(fit);
+    for (const struct iso_check *check = iso_check_table; check->name; check++) {
+        if (check->phi_only && !has_phi)
+            continue;
+        ISO_ASSERT(out->n < ISO_MAX_CHECKS);
+        struct iso_finding *found = &out->at[out->n++];
+        *found = (struct iso_finding){.check = check, .value = NAN, .threshold = NAN};
+        check->run(found, &in);
+        ISO_ASSERT(found->message && (check->may_fail || found->level != ISO_LEVEL_FAIL));
+    }
+    out->trust = trust_of(out);
+    iso_check_input_release(&in);
+}
+
+const struct iso_finding *iso_checks_find(const struct iso_checks *checks, const char *name)
+{
+    for (size_t i = 0; i < checks->n; i++)
+        if (iso_str_eq(checks->at[i].check->name, name))
+            return &checks->at[i];
+    return NULL;
+}
+
+const struct iso_finding *iso_checks_worst(const struct iso_checks *checks)
+{
+    const struct iso_finding *worst = &checks->at[0];
+    for (size_t i = 1; i < checks->n; i++)
+        if (checks->at[i].level > worst->level)
+            worst = &checks->at[i];
+    return worst;
+}
+
+void iso_checks_write_json(struct iso_json_out *w, const struct iso_checks *checks)
+{
+    iso_json_put_string(w, "trust", iso_trust_name(checks->trust));
+    iso_json_begin(w, "checks", '[');
+    for (size_t i = 0; i < checks->n; i++) {
+        const struct iso_finding *found = &checks->at[i];
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_string(w, "name", found->check->name);
+        iso_json_put_string(w, "level", iso_level_name(found->level));
+        iso_json_put_number(w, "value", found->value);
+        iso_json_put_number(w, "threshold", found->threshold);
+        iso_json_put_string(w, "message", found->message);
+        iso_json_put_string(w, "advice", found->check->advice);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+}
+
+void iso_finding_write(struct iso_str *out, const struct iso_finding *found, bool colour)
+{
+    static const char *const words[] = {"Passed", "Caution", "Fail"};
+    iso_str_printf(out, colour ? "\033[1m%s\033[0m, %s: %s." : "%s, %s: %s.", words[found->level],
+                   found->check->name, found->message);
+    if (found->level != ISO_LEVEL_OK)
+        iso_str_printf(out, " What to do: %s.", found->check->advice);
+}
+
+void iso_checks_write_text(struct iso_str *out, const struct iso_checks *checks, bool colour)
+{
+    if (checks->trust == ISO_TRUST_GOOD)
+        iso_str_printf(out, "All %zu checks passed.\n", checks->n);
+    for (int level = ISO_LEVEL_FAIL; level > ISO_LEVEL_OK; level--)
+        for (size_t i = 0; i < checks->n; i++)
+            if (checks->at[i].level == (enum iso_level)level) {
+                iso_finding_write(out, &checks->at[i], colour);
+                iso_str_putc(out, '\n');
+            }
+}

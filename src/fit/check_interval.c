@@ -1,0 +1,182 @@
+/* Do the runs pin phi down?  Checks of bounds, grid and resampling. */
+#include "fit/check_input.h"
+
+#include "fit/derived.h"
+#include "fit/stats.h"
+
+#include <math.h>
+
+static bool at(double x, double bound)
+{
+    return fabs(x - bound) < 1e-6;
+}
+
+/* --- bounds ------------------------------------------------------------------------------------
+ */
+
+/* The end of the box that phi or an end of its interval lies on, or NaN. */
+static double phi_bound(const struct iso_check_input *in, size_t phi)
+{
+    const double low = in->fit->lower[phi], high = in->fit->upper[phi];
+    if (in->fit->on_bound[phi])
+        return in->fit->param[phi];
+    if (!in->intervals || !in->intervals->n_bootstraps)
+        return NAN;
+    const struct iso_bootstrap *b = &in->intervals->bootstrap[0];
+    return at(b->low, low) ? low : at(b->high, high) ? high : NAN;
+}
+
+void iso_check_bounds(struct iso_finding *out, const struct iso_check_input *in)
+{
+    const struct iso_fit *fit = in->fit;
+    const size_t phi = fit->phi_param;
+    size_t n = 0;
+    const char *names = "";
+    for (size_t p = 0; p < fit->n_param; p++)
+        if (fit->on_bound[p] && p != phi) {
+            names = iso_arena_printf(in->arena, "%s%s%s = %g", names, n ? ", " : "", fit->name[p],
+                                     fit->param[p]);
+            n++;
+        }
+    const double bound = phi != ISO_NO_PARAM ? phi_bound(in, phi) : NAN;
+    iso_finding_set(out, (double)n + !isnan(bound), 0);
+    if (!isnan(bound)) {
+        out->level = ISO_LEVEL_FAIL;
+        out->message = iso_arena_printf(
+            in->arena, "%s lies at %g, the edge of the range searched: these runs do not bound it",
+            fit->on_bound[phi] ? "φ" : "an end of the interval of φ", bound);
+    } else if (n) {
+        out->message = iso_arena_printf(
+            in->arena, "the fit ended on the edge of the range searched: %s", names);
+    } else {
+        out->message = "no parameter and no end of the interval lies on its bound";
+    }
+}
+
+/* --- bracketing --------------------------------------------------------------------------------
+ */
+
+/* The factor by which the law's optimal size of a cell lies outside the sizes tried; 1: inside. */
+static double outside(const struct iso_check_input *in, const struct iso_flops_curve *curve,
+                      double budget)
+{
+    double low = INFINITY, high = 0;
+    for (size_t i = 0; i < in->runs->n; i++) {
+        const struct iso_run *run = &in->runs->at[i];
+        if (run->budget == budget && run->r == curve->r) {
+            low = fmin(low, iso_run_params(run));
+            high = fmax(high, iso_run_params(run));
+        }
+    }
+    const double best = iso_frontier_at(in->fit, curve, budget).n_opt;
+    return high == 0 ? 1 : fmax(1, fmax(low / best, best / high));
+}
+
+void iso_check_bracketing(struct iso_finding *out, const struct iso_check_input *in)
+{
+    const double limit = 1.5;
+    double *budget, *r, worst = 1, worst_budget = NAN, worst_r = NAN;
+    const size_t n_budgets = iso_runs_budgets(&budget, in->arena, in->runs);
+    const size_t n_r = iso_runs_recurrences(&r, in->arena, in->runs);
+    size_t n_outside = 0;
+    if (n_budgets == in->runs->n) {
+        iso_finding_untested(out, ISO_LEVEL_OK, "not tested: every run has its own budget");
+        return;
+    }
+    for (size_t k = 0; k < n_r; k++) {
+        const struct iso_flops_curve curve = iso_flops_curve_of(in->arena, in->runs, r[k]);
+        for (size_t i = 0; i < n_budgets; i++) {
+            const double factor = outside(in, &curve, budget[i]);
+            n_outside += factor > limit;
+            if (factor > worst)
+                worst = factor, worst_budget = budget[i], worst_r = r[k];
+        }
+    }
+    iso_finding_set(out, worst, limit);
+    if (out->level == ISO_LEVEL_OK)
+        out->message = "the sizes tried bracket the law's optimum at every budget";
+    else
+        out->message = iso_arena_printf(
+            in->arena,
+            "the sizes tried do not bracket the law's optimum in %zu of %zu cells: at %.3g FLOPs, "
+            "r = %g, it lies outside by a factor of %.1f",
+            n_outside, in->cells.n, worst_budget, worst_r, worst);
+}
+
+/* --- influence ---------------------------------------------------------------------------------
+ */
+
+static const struct iso_jackknife_row *most_influential(const struct iso_jackknife *j)
+{
+    const struct iso_jackknife_row *most = NULL;
+    for (size_t i = 0; i < j->n; i++)
+        if (!j->row[i].problem && (!most || fabs(j->row[i].shift) > fabs(most->shift)))
+            most = &j->row[i];
+    return most;
+}
+
+void iso_check_influence(struct iso_finding *out, const struct iso_check_input *in)
+{
+    struct iso_jackknife own = {0};
+    const struct iso_jackknife *j = &own;
+    if (in->intervals && in->intervals->jackknife.n)
+        j = &in->intervals->jackknife;
+    else
+        (void)iso_jackknife_run(&own, in->arena, in->runs, in->fit, &in->quick, NULL);
+    const struct iso_jackknife_row *most = most_influential(j);
+    if (!most) {
+        iso_finding_untested(out, ISO_LEVEL_CAUTION,
+                             "not tested: without any one budget, r or cell too few runs remain");
+        return;
+    }
+    iso_finding_set(out, fabs(most->shift), 0.2);
+    const char *what = isnan(most->r) ? iso_arena_printf(in->arena, "budget %.3g", most->budget)
+                       : isnan(most->budget)
+                           ? iso_arena_printf(in->arena, "r = %g", most->r)
+                           : iso_arena_printf(in->arena, "the cell of budget %.3g and r = %g",
+                                              most->budget, most->r);
+    out->message = iso_arena_printf(
+        in->arena,
+        "leaving out one budget, r or cell moves φ by at most %.3f (to %.3f, without %s)",
+        fabs(most->shift), most->phi, what);
+}
+
+/* --- heavy tail --------------------------------------------------------------------------------
+ */
+
+/* How far an end lies from the median, in what the quartile on its side makes of a normal law
+ * (whose 97.5 % point is 2.906 quartiles off). */
+static double tail(double end, double median, double quartile)
+{
+    return (end - median) / (2.906 * (quartile - median));
+}
+
+void iso_check_heavy_tail(struct iso_finding *out, const struct iso_check_input *in)
+{
+    if (!in->intervals || !in->intervals->n_bootstraps) {
+        iso_finding_untested(out, ISO_LEVEL_OK, "not tested: nothing was resampled");
+        return;
+    }
+    const struct iso_bootstrap *b = &in->intervals->bootstrap[0];
+    const double *phi = b->phi, median = iso_percentile(phi, b->n_resamples, 0.5);
+    const double low = tail(b->low, median, iso_percentile(phi, b->n_resamples, 0.25));
+    const double high = tail(b->high, median, iso_percentile(phi, b->n_resamples, 0.75));
+    const double on_bound = (double)b->at_bound / (double)b->n_resamples, most_on_bound = 0.01;
+    iso_finding_set(out, fmax(low, high), 2.5);
+    if (out->value > 5 || on_bound > most_on_bound)
+        out->level = ISO_LEVEL_FAIL;
+    if (out->level == ISO_LEVEL_OK)
+        out->message = "the refits of the bootstrap scatter evenly";
+    else if (on_bound > most_on_bound)
+        out->message = iso_arena_printf(
+            in->arena,
+            "%.1f %% of the refits of the bootstrap end on the bound of φ, so the ends "
+            "of the interval are the bound's",
+            100 * on_bound);
+    else
+        out->message = iso_arena_printf(in->arena,
+                                        "the refits of the bootstrap have a heavy tail %s, %.1f "
+                                        "times a normal one, so the ends "
+                                        "of the interval depend on the seed",
+                                        low > high ? "below" : "above", out->value);
+}
