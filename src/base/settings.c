@@ -227,7 +227,7 @@ enum iso_status iso_settings_set(struct iso_settings *s, void *target, const str
 {
     const char *equals = strchr(assignment, '=');
     if (!equals || equals == assignment)
-        return iso_fail(s->err, ISO_USAGE, "--set %s: expected key=value", assignment);
+        return iso_fail(s->err, ISO_USAGE, "%s %s: expected key=value", s->path, assignment);
     char *name = iso_arena_strndup(s->arena, assignment, (size_t)(equals - assignment));
     keys = follow_path(keys, &target, &name);
     const struct iso_key *key = find_key(keys, name);
@@ -240,8 +240,8 @@ enum iso_status iso_settings_set(struct iso_settings *s, void *target, const str
     if (st != ISO_OK)
         return st;
     if (list->kind != ISO_YAML_LIST || list->n != 1)
-        return iso_fail(s->err, ISO_USAGE, "--set %s: expected one value (a list goes in [ ])",
-                        assignment);
+        return iso_fail(s->err, ISO_USAGE, "%s %s: expected one value (a list goes in [ ])",
+                        s->path, assignment);
     list->child->line = 0; /* there is no file to point into */
     return read_key(s, target, key, list->child);
 }

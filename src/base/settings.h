@@ -47,7 +47,7 @@ struct iso_key {
 
 struct iso_settings {
     struct iso_arena *arena;
-    const char *path; /* of the file, or "--set" */
+    const char *path; /* of the file, or where else the settings come from, such as "`set`" */
     struct iso_err *err;
 };
 

@@ -99,6 +99,10 @@ static void write_page(struct iso_str *out, const struct result *result, bool co
 {
     if (!result->by_r) {
         iso_analysis_write_page(out, &result->all.analysis[0], colour);
+        iso_str_printf(out,
+                       "\nMore, cell by cell (jackknife, frontier, optima): --out DIR, or --json. "
+                       "%.1f s.\n",
+                       result->all.analysis[0].seconds);
         return;
     }
     for (const struct iso_analysis_table *row = iso_analysis_tables; row->name; row++) {

@@ -220,6 +220,39 @@ static void free_lists(const struct line *l)
             free(((struct iso_strings *)(void *)(l->args + o->offset))->at);
 }
 
+/* The option that a setting belongs to: "seq_len" is --seq-len. */
+static const struct iso_opt *option_of(const struct iso_opt *opts, const char *setting, size_t len)
+{
+    for (const struct iso_opt *o = opts; o->name; o++) {
+        size_t i = 0;
+        while (i < len && o->name[i] && (o->name[i] == '-' ? '_' : o->name[i]) == setting[i])
+            i++;
+        if (i == len && !o->name[i])
+            return o;
+    }
+    return NULL;
+}
+
+/* Below src/cmd a message names a setting, `seq_len`; a user of the command gives it as an option,
+ * --seq-len. */
+static void name_options(struct iso_err *err, const struct iso_opt *opts)
+{
+    struct iso_str out = {0};
+    for (const char *p = err->msg; *p; p++) {
+        size_t len = strspn(p + 1, "abcdefghijklmnopqrstuvwxyz_");
+        const struct iso_opt *o =
+            *p == '`' && p[1 + len] == '`' ? option_of(opts, p + 1, len) : NULL;
+        if (o) {
+            iso_str_printf(&out, "--%s", o->name);
+            p += len + 1;
+        } else {
+            iso_str_putc(&out, *p);
+        }
+    }
+    snprintf(err->msg, sizeof err->msg, "%s", iso_str_text(&out));
+    iso_str_release(&out);
+}
+
 static enum iso_status parse_and_run(struct line *l)
 {
     const struct iso_cmd *c = l->cmd;
@@ -231,6 +264,8 @@ static enum iso_status parse_and_run(struct line *l)
         iso_help_command(stdout, c);
     else if (st == ISO_OK && (st = check_operands(l)) == ISO_OK)
         st = c->run(l->args, l->ops, l->err);
+    if (st != ISO_OK)
+        name_options(l->err, l->opts);
     free_lists(l);
     free(l->args);
     free(l->opts);

@@ -76,11 +76,11 @@ static enum iso_status choose_bos(struct packing *p, struct iso_err *err)
         bos = p->plan.tokenizer ? p->tokenizer.bos : ISO_BOS_NONE;
         if (p->plan.tokenizer && bos < 0)
             return iso_fail(err, ISO_BAD_INPUT,
-                            "%s: this tokenizer has no BOS; set bos to an id or to none",
+                            "%s: this tokenizer has no BOS; set `bos` to an id or to none",
                             o->tokenizer);
     }
     if (bos >= (int64_t)p->plan.spec.vocab)
-        return iso_fail(err, ISO_BAD_INPUT, "bos %lld: outside the vocabulary of %u",
+        return iso_fail(err, ISO_BAD_INPUT, "`bos` %lld: outside the vocabulary of %u",
                         (long long)bos, p->plan.spec.vocab);
     p->plan.spec.bos = bos < 0 ? ISO_NO_BOS : (uint32_t)bos;
     return ISO_OK;
@@ -93,7 +93,7 @@ static enum iso_status choose_tokenizer(struct packing *p, struct iso_err *err)
     spec->T = (uint32_t)o->T;
     if (o->tokenizer && o->vocab > 0)
         return iso_fail(err, ISO_USAGE,
-                        "vocab is for ready tokens without a tokenizer; the tokenizer %s has its "
+                        "`vocab` is for ready tokens without a tokenizer; the tokenizer %s has its "
                         "own",
                         o->tokenizer);
     if (o->tokenizer) {
@@ -107,8 +107,8 @@ static enum iso_status choose_tokenizer(struct packing *p, struct iso_err *err)
         spec->vocab = (uint32_t)o->vocab;
     } else {
         return iso_fail(err, ISO_USAGE,
-                        "tokenizer is missing (bytes, or a .model file); for ready tokens set "
-                        "vocab instead");
+                        "`tokenizer` is missing (bytes, or a .model file); for ready tokens set "
+                        "`vocab` instead");
     }
     return choose_bos(p, err);
 }
@@ -245,7 +245,7 @@ static enum iso_status check_range(const struct packing *p, const struct iso_doc
         if (doc->tokens[i] >= p->plan.spec.vocab)
             return iso_fail(err, ISO_BAD_INPUT,
                             "%s: document %lld: token %u is outside the vocabulary of %u; set the "
-                            "right tokenizer or vocab",
+                            "right `tokenizer` or `vocab`",
                             doc->path, (long long)doc->index, doc->tokens[i], p->plan.spec.vocab);
     return ISO_OK;
 }
@@ -277,7 +277,7 @@ static enum iso_status add_document(struct packing *p, const struct iso_doc *doc
 {
     if (!doc->tokens) {
         if (!p->plan.tokenizer)
-            return iso_fail(err, ISO_USAGE, "%s: text needs a tokenizer; tokenizer is missing",
+            return iso_fail(err, ISO_USAGE, "%s: text needs a tokenizer; `tokenizer` is missing",
                             doc->path);
         return add_item(p, doc, doc->text, doc->len, err);
     }
@@ -362,7 +362,7 @@ static enum iso_status finish(struct packing *p, struct iso_err *err)
     if (st == ISO_OK && p->result->split[ISO_SPLIT_TRAIN].counts.rows == 0)
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%lld documents with %lld tokens do not fill one training row of %lld; give "
-                      "more text or a smaller seq_len",
+                      "more text or a smaller `seq_len`",
                       (long long)p->result->documents,
                       (long long)p->result->split[ISO_SPLIT_TRAIN].counts.tokens,
                       (long long)p->opts->T + 1);

@@ -164,7 +164,7 @@ static enum iso_status find_file(struct iso_task *task, const char *dir, struct 
     }
     return iso_fail(err, ISO_IO,
                     "%s/%s: no such task file (nor with .zst or .gz); give the "
-                    "directory of the suite's files with --data",
+                    "directory of the suite's files as `data`",
                     dir, task->spec->file);
 }
 

@@ -134,8 +134,4 @@ void iso_analysis_write_page(struct iso_str *out, const struct iso_analysis *s, 
         if (iso_str_eq(row->name, "shape"))
             write_holdout(out, s);
     }
-    iso_str_printf(out,
-                   "\nMore, cell by cell (jackknife, frontier, optima): --out DIR, or --json. "
-                   "%.1f s.\n",
-                   s->seconds);
 }

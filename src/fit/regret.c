@@ -177,9 +177,9 @@ static enum iso_status choose(struct iso_regret *out, double rate, struct iso_er
     }
     if (!best && isnan(rate))
         return iso_fail(err, ISO_BAD_INPUT,
-                        "no base rate was run in every condition; name the one to judge: --rate X");
+                        "no base rate was run in every condition; name the one to judge as `rate`");
     if (!best)
-        return iso_fail(err, ISO_USAGE, "--rate: no run has the base rate %g", rate);
+        return iso_fail(err, ISO_USAGE, "`rate`: no run has the base rate %g", rate);
     out->chosen = best->rate;
     for (size_t i = 0; i < out->n; i++) {
         const struct iso_rate_point *p = point_at(&out->curve[i], best->rate);

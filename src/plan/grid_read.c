@@ -300,7 +300,7 @@ enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, co
 enum iso_status iso_grid_set(struct iso_grid *grid, struct iso_arena *arena,
                              const char *const *assignment, size_t n, struct iso_err *err)
 {
-    struct iso_settings s = {arena, "--set", err};
+    struct iso_settings s = {arena, "`set`", err};
     enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < n; i++)
         st = iso_settings_set(&s, grid, iso_grid_keys, assignment[i]);

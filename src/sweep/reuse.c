@@ -86,7 +86,7 @@ static enum iso_status check_data(const struct iso_sweep *sw, const struct iso_r
         !iso_str_eq(mine.text, found->data_checksum))
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s: run %s was trained on the data %s, this study is on %s; leave out "
-                      "--reuse, or give the same --data with another --out",
+                      "`reuse`, or give the same `data` with another `out`",
                       from, found->id, found->data_checksum, mine.text);
     iso_str_release(&mine);
     return st;

@@ -168,7 +168,7 @@ enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, s
     if (st == ISO_OK && old.len && !iso_str_eq(old.text, checksum))
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s: this study was begun with the data %s, now it is %s; use the same or "
-                      "another --out",
+                      "another `out`",
                       sw->dir, old.text, checksum);
     if (st == ISO_OK && !known)
         st = iso_store_set(sw->store, "data", checksum, err);
@@ -192,7 +192,7 @@ static enum iso_status check_folder(const struct iso_sweep *sw, const struct iso
         char a[32], b[32];
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s: holds a run with %s %s, the grid says %s; nothing was changed: move the "
-                      "folder away or use another --out",
+                      "folder away or use another `out`",
                       dir.text, c->name, iso_record_cell(a, &found, c), iso_record_cell(b, rec, c));
     }
     struct iso_record copy = *rec;

@@ -114,7 +114,7 @@ static void replace_horizon(struct iso_train_settings *s, const char *assignment
 enum iso_status iso_train_set(struct iso_train_settings *s, struct iso_arena *arena,
                               const char *assignment, struct iso_err *err)
 {
-    struct iso_settings ctx = {arena, "--set", err};
+    struct iso_settings ctx = {arena, "`set`", err};
     enum iso_status st = iso_settings_set(&ctx, s, iso_train_keys(arena), assignment);
     if (st == ISO_OK)
         replace_horizon(s, assignment);

@@ -151,7 +151,7 @@ done
 status=0; "$iso" pack "$work/text.txt" --tokenizer bytes --out "" 2> "$work/err" || status=$?
 [ $status = 2 ] && grep -q "name is empty" "$work/err" || fail "--out with an empty name"
 status=0; "$iso" pack "$work/text.txt" --out "$work/bad" 2> "$work/err" || status=$?
-[ $status = 2 ] && grep -q "tokenizer is missing" "$work/err" || fail "no tokenizer"
+[ $status = 2 ] && grep -q -- "--tokenizer is missing.*set --vocab" "$work/err" || fail "no tokenizer"
 status=0; "$iso" pack "$work/none.txt" --tokenizer bytes --out "$work/bad" 2> "$work/err" || status=$?
 [ $status = 1 ] && grep -q "none.txt" "$work/err" || fail "no such file"
 printf 'short' > "$work/short.txt"

@@ -65,7 +65,7 @@ static void test_vertex(void **state)
     assert_near(g.curve[0].regret, 0.1 * log(2) * log(2), 1e-12);
     iso_regret_release(&g);
     assert_int_equal(iso_regret_run(&g, &runs, 0.03, &err), ISO_USAGE);
-    assert_string_equal(err.msg, "--rate: no run has the base rate 0.03");
+    assert_string_equal(err.msg, "`rate`: no run has the base rate 0.03");
     iso_regret_release(&g);
     iso_runs_release(&runs);
     iso_str_release(&text);
