@@ -85,21 +85,28 @@ static const struct iso_runs *keep(const struct iso_runs *runs)
     return kept;
 }
 
+/* Budgets that the base shares with a variant, whatever the others have. */
+static size_t count_pair_budgets(const struct recipes *all, size_t variant)
+{
+    const struct recipes pair = {all->base, &all->variant[variant], 1};
+    size_t n = 0;
+    for (size_t i = 0; i < all->base->n; i++) { /* sorted by budget */
+        const double budget = all->base->at[i].budget;
+        n += (i == 0 || budget != all->base->at[i - 1].budget) && is_shared(&pair, budget);
+    }
+    return n;
+}
+
 /* Every budget of the base is missing somewhere: names a variant that shares none, if there is
  * one. */
 static enum iso_status fail_unshared(const struct recipes *all, const char *const *names,
                                      struct iso_err *err)
 {
-    for (size_t i = 0; i < all->n_variants; i++) {
-        const struct recipes pair = {all->base, &all->variant[i], 1};
-        size_t shared = 0;
-        for (size_t k = 0; k < all->base->n; k++)
-            shared += is_shared(&pair, all->base->at[k].budget);
-        if (shared == 0)
+    for (size_t i = 0; i < all->n_variants; i++)
+        if (count_pair_budgets(all, i) == 0)
             return iso_fail(err, ISO_BAD_INPUT,
                             "%s: no budget has looped runs (r above 1) here and in the base",
                             names[i + 1]);
-    }
     return iso_fail(err, ISO_BAD_INPUT,
                     "no budget has looped runs (r above 1) in the base and in every variant; "
                     "compare fewer variants at a time");
@@ -195,6 +202,7 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
         v->name = iso_arena_strdup(&out->arena, names[i + 1]);
         v->runs = keep(&runs);
         v->n_runs = count_runs(v->runs, true);
+        v->n_left = count_pair_budgets(&all, i) - out->n_budgets;
         for (size_t k = 0; plain != &variants[i] && k < variants[i].n; k++)
             v->n_ignored += variants[i].at[k].r == 1 && is_shared(&all, variants[i].at[k].budget);
         st = compare_one(v, out, &o, err);

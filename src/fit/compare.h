@@ -60,6 +60,7 @@ struct iso_variant {
     const char *name;
     size_t n_runs;                    /* looped runs of its own that are used */
     size_t n_ignored;                 /* its r = 1 runs that are not */
+    size_t n_left;                    /* budgets shared with the base, but not with all variants */
     const struct iso_runs *runs;      /* on the shared budgets, r = 1 included; owned */
     struct iso_fit fit;               /* of these alone */
     const char *undetermined;         /* why the runs cannot tell delta phi, or NULL */

@@ -71,7 +71,7 @@ static void write_plain_runs(struct iso_str *out, const struct iso_compare *c)
 static void write_shared_law(struct iso_str *out, const struct iso_variant *v)
 {
     if (isnan(v->shared.p))
-        iso_str_puts(out, "too few cells to test one law for both recipes");
+        iso_str_puts(out, "one law for both recipes could not be tested");
     else
         iso_str_printf(out, "one law for both recipes: F = %.2f, p = %.2g", v->shared.statistic,
                        v->shared.p);
@@ -91,6 +91,11 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
         iso_str_printf(out, "%s: %zu looped runs; ", v->name, v->n_runs);
         if (v->n_ignored)
             iso_str_printf(out, "its %zu runs of r = 1 are not used; ", v->n_ignored);
+        if (v->n_left)
+            iso_str_printf(out,
+                           "%zu more budgets are not used, because another variant lacks "
+                           "them; ",
+                           v->n_left);
         write_shared_law(out, v);
         iso_str_puts(out, ".\n");
     }

@@ -68,7 +68,7 @@ static const char *reason(const struct iso_variant *v, struct iso_arena *arena)
     if (v->headline == &v->joint)
         return "one law for both recipes";
     if (isnan(v->shared.p))
-        return "separate fits, because too few cells test one law for both recipes";
+        return "separate fits, because one law for both recipes could not be tested";
     return iso_arena_printf(
         arena, "separate fits, because one law does not fit both recipes, p = %.2g", v->shared.p);
 }

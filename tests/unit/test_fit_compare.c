@@ -423,6 +423,8 @@ static void test_budgets_of_all(void **state)
             assert_int_equal(st, ISO_OK);
             assert_int_equal(c.n_budgets, 2);
             assert_int_equal(c.variant[0].n_runs, 33);
+            assert_int_equal(c.variant[0].n_left, 2); /* the two lowest */
+            assert_int_equal(c.variant[1].n_left, 2); /* the two highest */
         } else {
             assert_int_equal(st, ISO_BAD_INPUT);
             assert_non_null(strstr(err.msg, "compare fewer variants at a time"));
