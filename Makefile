@@ -150,7 +150,8 @@ fuzz:
 	    EXTRA="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" fuzz-run
 
 fuzz-run: $(FUZZ_BIN)
-	@for f in $(FUZZ_BIN); do tools/run_fuzz $$f $(FUZZ_SECONDS) || exit 1; done
+	@failed=; for f in $(FUZZ_BIN); do tools/run_fuzz $$f $(FUZZ_SECONDS) || failed="$$failed $$f"; done; \
+	    [ -z "$$failed" ] || { echo "faults found by:$$failed"; exit 1; }
 
 $(B)/fuzz/%: fuzz/%.c $(B)/libisodepth.a
 	@mkdir -p $(@D)

@@ -15,9 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (iso_runs_add(&runs, (const char *)data, size, "fuzz", NULL, &err) == ISO_OK &&
         iso_runs_finish(&runs, &err) == ISO_OK && runs.n > 0) {
         iso_runs_write_csv(&csv, &runs);
-        if (iso_runs_add(&again, csv.text, csv.len, "again", NULL, &err) == ISO_OK &&
-            iso_runs_finish(&again, &err) == ISO_OK && again.n != runs.n)
+        if (iso_runs_add(&again, csv.text, csv.len, "again", NULL, &err) != ISO_OK ||
+            iso_runs_finish(&again, &err) != ISO_OK || again.n != runs.n)
             abort();
+        for (size_t i = 0; i < runs.n; i++)
+            if (!iso_str_eq(runs.at[i].id, again.at[i].id) ||
+                !iso_str_eq(runs.at[i].seed, again.at[i].seed))
+                abort();
     }
     iso_str_release(&csv);
     iso_runs_release(&runs);

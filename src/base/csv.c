@@ -196,9 +196,16 @@ int iso_csv_column(const struct iso_csv *csv, const char *name)
     return -1;
 }
 
+/* What may separate fields, what makes a comment of a line, and what is trimmed. */
+static bool needs_quotes(const char *field)
+{
+    return strpbrk(field, ",;\t\"\r\n") || (*field && strchr("# ", *field)) ||
+           iso_str_ends(field, " ");
+}
+
 void iso_csv_put(struct iso_str *out, const char *field)
 {
-    if (!strpbrk(field, ",\"\r\n")) {
+    if (!needs_quotes(field)) {
         iso_str_puts(out, field);
         return;
     }

@@ -103,10 +103,15 @@ bool iso_parse_double(const char *text, double *out)
     return true;
 }
 
+bool iso_is_whole(double x, double low, double high)
+{
+    return x >= low && x <= high && x == floor(x);
+}
+
 bool iso_parse_int(const char *text, int64_t *out)
 {
     double x;
-    if (!iso_parse_double(text, &x) || x != floor(x) || fabs(x) > 9007199254740992.0)
+    if (!iso_parse_double(text, &x) || !iso_is_whole(x, -0x1p53, 0x1p53))
         return false;
     *out = (int64_t)x;
     return true;

@@ -34,6 +34,10 @@ bool iso_parse_double(const char *text, double *out);
 bool iso_parse_int(const char *text, int64_t *out);
 bool iso_parse_bool(const char *text, bool *out); /* true/false, yes/no, on/off */
 
+/* Whether a number from outside is whole and within the bounds, so that it may become an integer;
+ * C leaves undefined what a number out of an integer's range becomes. */
+bool iso_is_whole(double x, double low, double high);
+
 bool iso_str_eq(const char *a, const char *b);
 bool iso_str_starts(const char *text, const char *prefix);
 bool iso_str_ends(const char *text, const char *suffix);

@@ -14,11 +14,6 @@ static uint64_t parse_hex(const char *text)
     return text ? strtoull(text, NULL, 16) : 0;
 }
 
-static bool whole_between(double x, double low, double high)
-{
-    return x >= low && x <= high && x == (double)(int64_t)x;
-}
-
 /* meta.json into ds->meta. A directory without it is not, or not yet, a packed one. */
 static enum iso_status read_meta(struct iso_dataset *ds, struct iso_err *err)
 {
@@ -41,7 +36,7 @@ static enum iso_status read_meta(struct iso_dataset *ds, struct iso_err *err)
     if (st != ISO_OK)
         return st;
     double version = iso_json_number(ds->meta, "version", 0);
-    if (!whole_between(version, 1, ISO_SHARD_VERSION))
+    if (!iso_is_whole(version, 1, ISO_SHARD_VERSION))
         return iso_fail(err, ISO_BAD_INPUT, "%s: version: expected 1 to %d; pack again", path,
                         ISO_SHARD_VERSION);
     ds->version = (int)version;
@@ -53,8 +48,8 @@ static enum iso_status read_spec(struct iso_dataset *ds, struct iso_shard_spec *
 {
     double T = iso_json_number(ds->meta, "T", 0), vocab = iso_json_number(ds->meta, "vocab", 0),
            bos = iso_json_number(ds->meta, "bos", -1);
-    if (!whole_between(T, 1, ISO_SHARD_MAX_T) || !whole_between(vocab, 1, ISO_SHARD_MAX_VOCAB) ||
-        !whole_between(bos, -1, vocab - 1))
+    if (!iso_is_whole(T, 1, ISO_SHARD_MAX_T) || !iso_is_whole(vocab, 1, ISO_SHARD_MAX_VOCAB) ||
+        !iso_is_whole(bos, -1, vocab - 1))
         return iso_fail(err, ISO_BAD_INPUT,
                         "%s/meta.json: T, vocab and bos do not make sense; pack again", ds->dir);
     const struct iso_json *tokenizer = iso_json_get(ds->meta, "tokenizer");

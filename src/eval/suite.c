@@ -71,8 +71,8 @@ static enum iso_status read_entry(struct iso_settings *s, struct iso_task_spec *
     if (st != ISO_OK)
         return st;
     if (!is_file_name(e.label))
-        return iso_settings_fail(s, node, keys[0].name, "\"%s\" is no name of a file; leave out /",
-                                 e.label);
+        return iso_settings_fail(s, node, keys[0].name,
+                                 "\"%s\" is not a name of a file; leave out /", e.label);
     *spec = (struct iso_task_spec){.name = e.label,
                                    .file = e.uri,
                                    .axis = e.group,

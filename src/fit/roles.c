@@ -100,9 +100,9 @@ static void normalise(char out[64], const char *name)
 static bool lists(const char *names, const char *word)
 {
     const size_t n = strlen(word);
-    for (const char *at = names; (at = strstr(at, word)); at++)
+    for (const char *at = names; n > 0 && (at = strstr(at, word)); at++)
         if ((at == names || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-            return n > 0;
+            return true;
     return false;
 }
 

@@ -77,7 +77,7 @@ static enum iso_status read_numbers(struct iso_arch *a, const struct iso_json *v
 {
     for (int i = 0; i < N_NUMBERS; i++) {
         double x = iso_json_number(v, numbers[i].name, -1);
-        if (!(x >= numbers[i].min && x <= numbers[i].max) || x != (double)(int64_t)x)
+        if (!iso_is_whole(x, numbers[i].min, numbers[i].max))
             return iso_fail(err, ISO_BAD_INPUT,
                             "%s: metadata: %s must be a whole number from %g to %g", path,
                             numbers[i].name, numbers[i].min, numbers[i].max);
@@ -86,9 +86,10 @@ static enum iso_status read_numbers(struct iso_arch *a, const struct iso_json *v
     for (int i = 0; i < ISO_LOOP_OPTIONS; i++) {
         const struct iso_loop_option *o = &a->loop->option[i];
         double x = o->name ? iso_json_number(v, o->name, -1) : 0;
-        if (o->name && !(x >= (double)o->min && x <= (double)o->max))
-            return iso_fail(err, ISO_BAD_INPUT, "%s: metadata: %s is missing or out of range", path,
-                            o->name);
+        if (o->name && !iso_is_whole(x, (double)o->min, (double)o->max))
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s: metadata: %s must be a whole number from %" PRId64 " to %" PRId64,
+                            path, o->name, o->min, o->max);
         a->loop_opt[i] = (int64_t)x;
     }
     return ISO_OK;

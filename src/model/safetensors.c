@@ -43,8 +43,7 @@ static enum iso_status wrong(struct reader *r, const char *name, const char *wha
 /* A JSON number that is a whole number from 0 to 2^53. */
 static bool whole(const struct iso_json *v, size_t *out)
 {
-    if (!v || v->kind != ISO_JSON_NUMBER || !(v->number >= 0 && v->number <= 0x1p53) ||
-        v->number != floor(v->number))
+    if (!v || v->kind != ISO_JSON_NUMBER || !iso_is_whole(v->number, 0, 0x1p53))
         return false;
     *out = (size_t)v->number;
     return true;

@@ -109,8 +109,9 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
                         " tokens costs %.3g FLOPs at r = %" PRId64 ", width %" PRId64,
                         budget, grid->batch_tokens, run->account.flops * (double)grid->batch_tokens,
                         r, run->arch.d_model);
-    if (steps > 1e12)
-        return iso_fail(err, ISO_BAD_INPUT, "budget %g means more than 1e12 steps", budget);
+    if (steps > 1e12 || steps * (double)grid->batch_tokens > 1e18)
+        return iso_fail(err, ISO_BAD_INPUT, "budget %g means more than 1e12 steps or 1e18 tokens",
+                        budget);
     run->steps = llround(steps);
     run->tokens = run->steps * run->batch_tokens;
     run->rates = iso_rates_transfer(&grid->rates, &grid->transfer, &run->arch,

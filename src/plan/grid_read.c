@@ -144,8 +144,9 @@ static enum iso_status read_budget_widths(struct iso_settings *s, struct iso_wid
     for (const struct iso_yaml *m = node->child; m; m = m->next) {
         double r;
         enum iso_status st = key_number(s, &r, m, "recurrence count");
-        if (st == ISO_OK && (r != floor(r) || r < 1))
-            st = iso_settings_fail(s, m, "widths", "%s is no recurrence count", m->key);
+        if (st == ISO_OK && !iso_is_whole(r, 1, 1e4))
+            st = iso_settings_fail(s, m, "widths",
+                                   "\"%.40s\" is not a recurrence count from 1 to 10000", m->key);
         if (st != ISO_OK)
             return st;
         struct iso_width_rule *rule = add_rule(s, w, budget);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -323,7 +324,7 @@ static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *
         .outcome = found == ISO_RESULT_GOOD    ? iso_run_state_name[rec->state]
                    : e->code == EXIT_RESUMABLE ? "stopped"
                                                : "failed",
-        .number = (int)rec->attempts,
+        .number = (int)fmax(0, fmin(rec->attempts, INT_MAX)),
         .started = j->wall,
         .seconds = iso_time_now() - j->started,
     };

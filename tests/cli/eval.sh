@@ -93,7 +93,7 @@ expect "key group is missing" -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --
 for name in ../../b b/c . ..; do
     printf 'groups: {x: X}\ntasks:\n  - {name: %s, file: depth_d0.jsonl, group: x, task_type: schema}\n' \
         "$name" > "$tmp/bad.yaml"
-    expect "bad.yaml:3: name: \"$name\" is no name of a file" -c "$tmp/m.safetensors" \
+    expect "bad.yaml:3: name: \"$name\" is not a name of a file" -c "$tmp/m.safetensors" \
         --suite "$tmp/bad.yaml" --data "$tmp/probes"
 done
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: guess}]\n' > "$tmp/bad.yaml"

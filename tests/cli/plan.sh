@@ -59,6 +59,13 @@ broken '' 'g.yaml: key budgets is missing (training budgets in FLOPs)'
 broken 'budgets: [1e18]' 'g.yaml: key r is missing (recurrence counts)'
 broken 'budgets: [1e18]
 r: 4' 'g.yaml: key widths is missing (widths s: one list, or one per budget, or one per budget and r)'
+broken 'budgets: [1e18]
+r: 4
+widths: {1e18: {21e185: [10]}}' 'g.yaml:3: widths: "21e185" is not a recurrence count from 1 to 10000'
+broken 'budgets: [1e30]
+r: 4
+widths: [10]
+batch_tokens: 999424000000' 'g.yaml:1: budgets: budget 1e+30 means more than 1e12 steps or 1e18 tokens'
 broken "$good
 dpeth: 20" 'g.yaml:4: unknown key dpeth. Did you mean depth?'
 broken "$good

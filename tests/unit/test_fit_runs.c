@@ -173,6 +173,50 @@ static void test_several_files(void **state)
     iso_runs_release(&runs);
 }
 
+/* Every name that JSON can hold is written as CSV and reads back as it was. */
+static void test_names_read_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *id;
+    } names[] = {{"#a", "#a"},
+                 {" #b", " #b"},
+                 {"\\t#c", "\t#c"},
+                 {"d ", "d "},
+                 {"e,\\\"f", "e,\"f"},
+                 {"\\r", "\r"},
+                 {"g\\r\\n", "g\r\n"},
+                 {"", ""},
+                 {"\\ufeffh", "\xEF\xBB\xBFh"},
+                 {"\\u001b[2J", "\033[2J"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct iso_runs runs = {0}, again = {0};
+        struct iso_str json = {0}, csv = {0};
+        struct iso_err err;
+        iso_str_printf(&json,
+                       "{\"run\": \"%s\", \"budget\": 1e18, \"n_once\": 1e8, \"tokens\": 1e9, "
+                       "\"loss\": 3.25, \"seed\": \"%s\", \" #x\": 2, "
+                       "\";;;;;;;;;;;;;;;;;;;;\": 3}",
+                       names[i].json, names[i].json);
+        assert_int_equal(iso_runs_add(&runs, json.text, json.len, "t", NULL, &err), ISO_OK);
+        assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
+        assert_string_equal(runs.at[0].id, names[i].id);
+        iso_runs_write_csv(&csv, &runs);
+        if (iso_runs_add(&again, csv.text, csv.len, "u", NULL, &err) != ISO_OK)
+            fail_msg("%s", err.msg);
+        assert_int_equal(again.n, 1);
+        assert_string_equal(again.at[0].id, names[i].id);
+        assert_string_equal(again.at[0].seed, names[i].id);
+        assert_int_equal(again.n_extra, runs.n_extra);
+        for (size_t k = 0; k < runs.n_extra; k++)
+            assert_string_equal(again.extra_name[k], runs.extra_name[k]);
+        iso_str_release(&json);
+        iso_str_release(&csv);
+        iso_runs_release(&runs);
+        iso_runs_release(&again);
+    }
+}
+
 static void test_planned(void **state)
 {
     (void)state;
@@ -194,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_broken_tables),       cmocka_unit_test(test_broken_json),
         cmocka_unit_test(test_defaults_and_extras), cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_several_files),       cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_names_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
