@@ -208,8 +208,8 @@ static void bench_attention(const struct iso_kern *k, size_t T, size_t H, size_t
 {
     size_t D = H * Q;
     struct iso_ws ws = {iso_alloc_aligned(iso_kern_ws_bytes(T, Q), 1), 0};
-    float *qkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *out = ISO_NEW_N(float, T *D);
-    float *dqkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *lse = ISO_NEW_N(float, T *H);
+    float *qkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *out = ISO_NEW_N(float, (T * D));
+    float *dqkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *lse = ISO_NEW_N(float, (T * H));
     for (size_t i = 0; i < 3 * T * D; i++)
         qkv[i] = 0.1f * (float)(i % 17) - 0.8f;
     double seconds[2][TURNS], gflop[2];

@@ -24,7 +24,7 @@ void *iso_alloc_aligned(size_t n, size_t size);
  * the array, which may have moved.  The new element is zeroed. */
 void *iso_grow(void *p, size_t *n, size_t *room, size_t size);
 /* Appends to a growing array and gives a pointer to the new element. */
-#define ISO_PUSH(p, n, room) ((p) = iso_grow((p), &(n), &(room), sizeof *(p)), &(p)[(n)-1])
+#define ISO_PUSH(p, n, room) ((p) = iso_grow((p), &(n), &(room), sizeof *(p)), &(p)[n - 1])
 
 struct iso_arena_block;
 struct iso_arena {

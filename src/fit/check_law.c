@@ -33,7 +33,7 @@ struct system {
 
 static struct system system_new(size_t rows, size_t cols)
 {
-    return (struct system){rows, cols, ISO_NEW_N(double, rows *cols + 1),
+    return (struct system){rows, cols, ISO_NEW_N(double, 1 + rows * cols),
                            ISO_NEW_N(double, rows + 1)};
 }
 
@@ -301,7 +301,7 @@ void iso_check_cell_noise(struct iso_finding *out, const struct iso_check_input 
     size_t n_phi;
     const double *by_r = phi_by_r(&n_phi, in);
     const size_t n_extra = n_phi + 2, n = in->runs->n;
-    double *extra = ISO_ARENA_NEW_N(in->arena, double, n *n_extra + 1);
+    double *extra = ISO_ARENA_NEW_N(in->arena, double, 1 + n * n_extra);
     for (size_t i = 0; i < n; i++) {
         const struct iso_run *run = &in->runs->at[i];
         memcpy(extra + i * n_extra, by_r + i * n_phi, n_phi * sizeof *extra);

@@ -16,29 +16,22 @@ const struct iso_key iso_rates_keys[] = {
     [ISO_N_GROUP] = {0},
 };
 
-#define WHOLE(field, low, high, text)                                                              \
-    {                                                                                              \
-        .name = #field, .kind = ISO_KEY_INT, .offset = offsetof(struct iso_transfer, field),       \
-        .min = low, .max = high, .help = text                                                      \
-    }
-#define EXPONENT(field, text)                                                                      \
-    {                                                                                              \
-        .name = #field, .kind = ISO_KEY_NUMBER, .offset = offsetof(struct iso_transfer, field),    \
-        .min = -4, .max = 4, .help = text                                                          \
-    }
+#define AT(field) offsetof(struct iso_transfer, field)
 const struct iso_key iso_transfer_keys[] = {
-    WHOLE(width, 1, 1e6, "width of the reference model"),
-    WHOLE(batch_tokens, 1, 1e12, "batch of the reference, in tokens"),
-    WHOLE(looped_r, 2, 1e4, "iterations of the looped reference"),
-    {.name = "tokens_per_param",
-     .kind = ISO_KEY_NUMBER,
-     .offset = offsetof(struct iso_transfer, tokens_per_param),
-     .min = 1e-6,
-     .max = 1e6,
-     .help = "training tokens of the reference per executed parameter"},
-    EXPONENT(batch_exponent, "of the rates of matrix, embed and head over the batch"),
-    EXPONENT(data_exponent, "of the matrix rate over the tokens"),
-    EXPONENT(width_exponent, "of the other rates over the width"),
+    {"width", .kind = ISO_KEY_INT, .offset = AT(width), .min = 1, .max = 1e6,
+     .help = "width of the reference model"},
+    {"batch_tokens", .kind = ISO_KEY_INT, .offset = AT(batch_tokens), .min = 1, .max = 1e12,
+     .help = "batch of the reference, in tokens"},
+    {"looped_r", .kind = ISO_KEY_INT, .offset = AT(looped_r), .min = 2, .max = 1e4,
+     .help = "iterations of the looped reference"},
+    {"tokens_per_param", .kind = ISO_KEY_NUMBER, .offset = AT(tokens_per_param), .min = 1e-6,
+     .max = 1e6, .help = "training tokens of the reference per executed parameter"},
+    {"batch_exponent", .kind = ISO_KEY_NUMBER, .offset = AT(batch_exponent), .min = -4, .max = 4,
+     .help = "of the rates of matrix, embed and head over the batch"},
+    {"data_exponent", .kind = ISO_KEY_NUMBER, .offset = AT(data_exponent), .min = -4, .max = 4,
+     .help = "of the matrix rate over the tokens"},
+    {"width_exponent", .kind = ISO_KEY_NUMBER, .offset = AT(width_exponent), .min = -4, .max = 4,
+     .help = "of the other rates over the width"},
     {0},
 };
 

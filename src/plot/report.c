@@ -138,31 +138,24 @@ static bool has_tables(const char *section)
 /* A section shows its figures, then what build() adds, then its tables. */
 struct row {
     const char *id, *title;
-    const struct iso_figure_row *const *figures; /* ended by NULL, or NULL */
-    bool needs_phi;                              /* left out when the law, or the runs, have none */
+    const struct iso_figure_row *figures[3]; /* ended by NULL */
+    bool needs_phi;                          /* left out when the law, or the runs, have none */
     enum iso_status (*build)(struct iso_page *, const struct iso_report *, struct iso_err *);
 };
 
-#define FIGURES(...)                                                                               \
-    (const struct iso_figure_row *const[])                                                         \
-    {                                                                                              \
-        __VA_ARGS__, NULL                                                                          \
-    }
-
 static const struct row rows[] = {
-    {"worth", "What one recurrence is worth", FIGURES(&iso_fig_worth), true, NULL},
-    {"checks", "Can φ be believed?", NULL, false, NULL},
-    {"compare", "Recipes compared", NULL, false, iso_report_build_compare},
-    {"frontier", "Compute-optimal frontier", FIGURES(&iso_fig_frontier), false, NULL},
-    {"isoflops", "Loss at fixed compute", FIGURES(&iso_fig_isoflops), false, NULL},
-    {"allocation", "Optimal allocation", FIGURES(&iso_fig_allocation), false, NULL},
-    {"phi", "How well φ is known", FIGURES(&iso_fig_phi, &iso_fig_forest), true, NULL},
-    {"quality", "How well the law fits", FIGURES(&iso_fig_quality, &iso_fig_residuals), false,
-     NULL},
-    {"numbers", "More numbers", NULL, false, NULL},
-    {"runs", "Runs", NULL, false, build_runs},
-    {"method", "Method", NULL, false, build_method},
-    {"provenance", "Provenance", NULL, false, build_provenance},
+    {"worth", "What one recurrence is worth", .figures = {&iso_fig_worth}, .needs_phi = true},
+    {"checks", .title = "Can φ be believed?"},
+    {"compare", "Recipes compared", .build = iso_report_build_compare},
+    {"frontier", "Compute-optimal frontier", .figures = {&iso_fig_frontier}},
+    {"isoflops", "Loss at fixed compute", .figures = {&iso_fig_isoflops}},
+    {"allocation", "Optimal allocation", .figures = {&iso_fig_allocation}},
+    {"phi", "How well φ is known", .figures = {&iso_fig_phi, &iso_fig_forest}, .needs_phi = true},
+    {"quality", "How well the law fits", .figures = {&iso_fig_quality, &iso_fig_residuals}},
+    {"numbers", .title = "More numbers"},
+    {"runs", "Runs", .build = build_runs},
+    {"method", "Method", .build = build_method},
+    {"provenance", "Provenance", .build = build_provenance},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -174,9 +167,7 @@ struct bound_row {
 static enum iso_status build_row(struct iso_page *page, const void *data, struct iso_err *err)
 {
     const struct bound_row *b = data;
-    enum iso_status st = ISO_OK;
-    if (b->row->figures)
-        st = put_figures(page, b->report, b->row->figures, err);
+    enum iso_status st = put_figures(page, b->report, b->row->figures, err);
     if (st == ISO_OK && b->row->build)
         st = b->row->build(page, b->report, err);
     return st == ISO_OK ? put_tables(page, b->report, b->row->id, err) : st;
@@ -219,8 +210,7 @@ enum iso_status iso_report_draw(const struct iso_analysis *analysis, const char 
     struct iso_page page = {.dir = dir}; /* its text is not needed */
     enum iso_status st = iso_page_directories(dir, err);
     for (size_t i = 0; i < N_ROWS && st == ISO_OK; i++)
-        if (rows[i].figures)
-            st = put_figures(&page, &report, rows[i].figures, err);
+        st = put_figures(&page, &report, rows[i].figures, err);
     iso_page_release(&page);
     return st;
 }
@@ -240,7 +230,7 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
         if (rows[i].needs_phi &&
             (!isfinite(report->analysis->fit.phi) || report->analysis->one_sided))
             continue;
-        if (!rows[i].build && !rows[i].figures && !has_tables(rows[i].id))
+        if (!rows[i].build && !rows[i].figures[0] && !has_tables(rows[i].id))
             continue;
         bound[i] = (struct bound_row){&rows[i], report};
         sections[n++] = (struct iso_section){rows[i].id, rows[i].title, build_row, &bound[i]};

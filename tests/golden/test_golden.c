@@ -17,7 +17,7 @@ static void check_forward(struct golden_case *c, const struct iso_model *m, int 
 {
     size_t rows = c->batch * c->T, V = (size_t)c->arch.vocab_padded, v = (size_t)c->arch.vocab;
     struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){c->T, c->batch, r, 0});
-    float *z = ISO_NEW_N(float, rows *V), *loss = ISO_NEW_N(float, rows);
+    float *z = ISO_NEW_N(float, (rows * V)), *loss = ISO_NEW_N(float, rows);
     int32_t *inputs = ISO_NEW_N(int32_t, rows);
     for (size_t i = 0; i < rows; i++)
         inputs[i] = c->tokens[i / c->T * (c->T + 1) + i % c->T];

@@ -131,7 +131,7 @@ static void test_counted_macs(void **state)
 static double loss_of(const struct iso_model *m, int r, const int32_t *rows, size_t n, size_t T)
 {
     struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, n, r, 0});
-    float *loss = ISO_NEW_N(float, n *T);
+    float *loss = ISO_NEW_N(float, (n * T));
     iso_pass_score(p, loss, NULL, (struct iso_batch){rows, n, T, 0, NULL});
     double sum = 0;
     for (size_t i = 0; i < n * T; i++)
@@ -207,7 +207,7 @@ static void test_copies(void **state)
     iso_model_pack(u);
 
     struct iso_pass *p = iso_pass_new(u, (struct iso_pass_size){T, 1, 1, 0});
-    float want[24], *e = ISO_NEW_N(float, T *d), *h = ISO_NEW_N(float, T *d),
+    float want[24], *e = ISO_NEW_N(float, (T * d)), *h = ISO_NEW_N(float, (T * d)),
                     *x = p->scratch.acts.x;
     iso_pass_score(p, want, NULL,
                    (struct iso_batch){rows, 1, T, 0, NULL}); /* sets the sequence up */
@@ -360,7 +360,7 @@ static void test_prefill(void **state)
             assert_int_equal(a.vocab_padded, V);
             iso_model_extend(m, N);
             struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){N, 1, r, 0});
-            float *plain = ISO_NEW_N(float, N *V);
+            float *plain = ISO_NEW_N(float, (N * V));
             iso_pass_logits(p, plain, tokens, 1, N);
             for (int budget = 0; budget <= r; budget++)
                 check_prefill(m, r, budget, plain);

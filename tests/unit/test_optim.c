@@ -14,7 +14,7 @@ static const struct iso_kern *kern;
 /* n orthonormal columns of length len, by Gram-Schmidt in double: column j is q + j len. */
 static double *orthonormal(size_t len, size_t n, uint64_t stream)
 {
-    double *q = ISO_NEW_N(double, len *n);
+    double *q = ISO_NEW_N(double, (len * n));
     struct iso_rng rng = {4, stream, 0};
     for (size_t j = 0; j < n; j++) {
         double *x = q + j * len, norm = 0;
