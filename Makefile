@@ -82,20 +82,20 @@ $(B)/libisodepth.a: $(LIB_OBJ)
 
 $(B)/isodepth: $(CMD_OBJ) $(B)/libisodepth.a
 	$(call say,LD ,$@)
-	$(Q)$(LINK) $(OPT) $(EXTRA) $^ $(LIBS) -o $@
+	$(Q)$(LINK) $(OPT) $(EXTRA) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(B)/tests/%: tests/%.c $(B)/libisodepth.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS_ALL) $(call isa_flags,$<) -Wno-missing-prototypes -MMD -MP \
 	    -MT $@ -c $< -o $@.o
-	$(Q)$(LINK) $(OPT) $(EXTRA) $@.o $(B)/libisodepth.a $(LIBS) -lcmocka -o $@
+	$(Q)$(LINK) $(OPT) $(EXTRA) $(LDFLAGS) $@.o $(B)/libisodepth.a $(LIBS) -lcmocka -o $@
 
 $(B)/bench/%: bench/%.c $(B)/libisodepth.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@.o
-	$(Q)$(LINK) $(OPT) $(EXTRA) $@.o $(B)/libisodepth.a $(LIBS) -o $@
+	$(Q)$(LINK) $(OPT) $(EXTRA) $(LDFLAGS) $@.o $(B)/libisodepth.a $(LIBS) -o $@
 
 ## deps: install the Debian packages that the build and the tests need
 deps:
@@ -196,6 +196,12 @@ dist:
 	git archive --format=tar.gz --prefix=isodepth-$(VERSION)/ -o isodepth-$(VERSION).tar.gz HEAD
 VERSION = $(shell sed -n 's/.*ISODEPTH_VERSION "\(.*\)"/\1/p' include/isodepth.h)
 
+## static: build/static/isodepth, one file without shared libraries, for any x86-64 Linux
+static:
+	@B=$(B) tools/deps static
+	@tools/static_libs build $(B)/static
+	@$(MAKE) --no-print-directory $(JOBS) B=$(B)/static STATIC=$(B)/static all
+
 ## clean: remove what was built
 clean:
 	rm -rf $(B) $(B)-san $(B)-tsan $(B)-fuzz
@@ -205,6 +211,6 @@ help:
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 .PHONY: all deps demo test tests test-long check-one san tsan fuzz fuzz-run bench lint format \
-    install dist clean help force
+    static install dist clean help force
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) \
     $(addsuffix .d,$(UNIT_BIN) $(LONG_BIN) $(BENCH_BIN) $(FUZZ_BIN))

@@ -12,6 +12,7 @@ static const struct {
     const char *name, *what;
     bool in;
 } parts[] = {
+    {"nlopt", "the solver lbfgs of fit", ISO_HAVE_NLOPT},
     {"sentencepiece", "SentencePiece tokenizers", ISO_HAVE_SENTENCEPIECE},
     {"zlib", "gzip files", ISO_HAVE_ZLIB},
     {"zstd", "zstd files", ISO_HAVE_ZSTD},

@@ -5,7 +5,13 @@
 
 #include <math.h>
 
-const struct iso_solver *const iso_solvers[] = {&iso_solver_newton, &iso_solver_lbfgs, NULL};
+const struct iso_solver *const iso_solvers[] = {
+    &iso_solver_newton,
+#if ISO_HAVE_NLOPT
+    &iso_solver_lbfgs,
+#endif
+    NULL,
+};
 
 const struct iso_solver *iso_solver_find(const char *name)
 {
