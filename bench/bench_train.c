@@ -6,6 +6,7 @@
  * within seconds. */
 #include "base/file.h"
 #include "base/mem.h"
+#include "plan/lanes.h"
 #include "train/machine.h"
 #include "train/trainer.h"
 
@@ -55,7 +56,8 @@ static void measure(struct shape s)
                                     .steps = s.steps + 1,
                                     .batch = (size_t)s.batch,
                                     .workers = (int)s.threads};
-    spec.micro = iso_trainer_micro(&spec, kern, SIZE_MAX);
+    spec.lanes = (size_t)iso_lanes_default((int64_t)s.batch, s.T);
+    spec.micro = (size_t)iso_micro_default((int64_t)s.batch, s.T, (int64_t)spec.lanes);
     struct iso_trainer *t = iso_trainer_new(&spec, kern, 1);
     struct iso_row_source source = {row, &s, 1};
     double *seconds = ISO_NEW_N(double, (size_t)s.steps), loss, norm;

@@ -34,10 +34,11 @@ static enum iso_status read_settings(struct iso_train_settings *s, struct iso_pl
         st = iso_train_set(s, arena, a->set.at[i], err);
     if (st != ISO_OK)
         return st;
-    /* Horizon and batch have no say in the start weights: take some that always work. */
+    /* Horizon and batch have no say in the start weights: use some that always work. */
     s->budget = 0;
     s->tokens = 0;
     s->steps = 1;
+    s->grid.lanes = s->grid.micro_batch = 0;
     /* The file's own data need not be at hand when nothing of it is missing. */
     bool complete = s->grid.seq_len > 0 && s->grid.vocab > 0;
     const char *dir = a->data || complete ? a->data : s->grid.data;

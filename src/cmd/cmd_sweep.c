@@ -294,6 +294,29 @@ static enum iso_status check_data(struct call *c, char checksum[17])
     return st;
 }
 
+/* A study is trained with one kernel table: the grid's, or that of its first machine. */
+static enum iso_status pin_kernels(struct call *c)
+{
+    struct iso_str path = {0};
+    const struct iso_yaml *doc, *before = NULL;
+    const struct iso_kern *kern;
+    enum iso_status st = ISO_OK;
+    iso_str_printf(&path, "%s/grid.yaml", c->sw.dir);
+    if (!c->grid.kernels && iso_file_exists(path.text)) {
+        st = iso_yaml_read(&doc, &c->arena, path.text, c->err);
+        before = st == ISO_OK ? iso_yaml_get(doc, "kernels") : NULL;
+    }
+    iso_str_release(&path);
+    if (before)
+        c->grid.kernels = before->text;
+    if (st != ISO_OK || c->grid.kernels)
+        return st;
+    st = iso_kern_best(&kern, c->err);
+    if (st == ISO_OK)
+        c->grid.kernels = kern->name;
+    return st;
+}
+
 /* The study keeps the grid as it was resolved, which the trainers read. */
 static enum iso_status keep_grid(struct call *c, const char *path)
 {
@@ -315,7 +338,7 @@ static enum iso_status keep_grid(struct call *c, const char *path)
     return st;
 }
 
-/* Memory that the trainer takes for a run when it may take what it likes. */
+/* Memory that the trainer needs for a run. */
 static double run_bytes(const struct iso_plan_run *run, int64_t threads)
 {
     const struct iso_kern *kern;
@@ -323,11 +346,12 @@ static double run_bytes(const struct iso_plan_run *run, int64_t threads)
         .arch = run->arch,
         .steps = run->steps,
         .batch = (size_t)(run->batch_tokens / run->arch.seq_len),
-        .workers = (int)threads,
+        .lanes = (size_t)run->lanes,
+        .micro = (size_t)run->micro,
+        .workers = (int)(threads < run->lanes ? threads : run->lanes),
     };
     if (iso_kern_best(&kern, NULL) != ISO_OK)
         return 0; /* the trainer will say why */
-    spec.micro = iso_trainer_micro(&spec, kern, SIZE_MAX);
     return (double)iso_trainer_bytes(&spec, kern);
 }
 
@@ -362,6 +386,8 @@ static enum iso_status open_study(struct call *c, const char *path, size_t *left
         st = iso_sweep_pin_data(&c->sw, checksum, c->err);
     if (st == ISO_OK)
         st = iso_sweep_plan(&c->sw, c->runs, c->n, c->err);
+    if (st == ISO_OK)
+        st = pin_kernels(c);
     if (st == ISO_OK)
         st = keep_grid(c, path);
     for (size_t i = 0; st == ISO_OK && i < c->a->reuse.n; i++) {

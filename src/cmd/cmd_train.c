@@ -9,7 +9,7 @@ struct train_args {
     struct iso_strings set;
     int64_t threads;
     double memory;
-    bool tensorboard;
+    bool tensorboard, other_kernels;
 };
 
 #define AT(field) offsetof(struct train_args, field)
@@ -29,6 +29,8 @@ static const struct iso_opt options[] = {
      .max = 1e6},
     {"tensorboard", .kind = ISO_OPT_FLAG, .offset = AT(tensorboard),
      .help = "also write event files for TensorBoard"},
+    {"allow-other-kernels", .kind = ISO_OPT_FLAG, .offset = AT(other_kernels),
+     .help = "resume also with kernels that the run did not begin with"},
     {0},
 };
 
@@ -56,7 +58,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
                                   .path = ops.at[0],
                                   .threads = (int)a->threads,
                                   .memory = a->memory * 1e9,
-                                  .tensorboard = a->tensorboard};
+                                  .tensorboard = a->tensorboard,
+                                  .other_kernels = a->other_kernels};
     enum iso_status st = read_settings(&s, &arena, a, ops.at[0], err);
     if (st == ISO_OK)
         st = iso_train_run(&s, &o, err);
@@ -73,7 +76,9 @@ const struct iso_cmd iso_cmd_train = {
         "budget (training FLOPs), tokens or steps. With --run the file is a grid instead.\n\n"
         "The directory gets config.yaml, metrics.jsonl, model.safetensors, optimiser.safetensors "
         "and, last of all, result.json. Ctrl-C finishes the step, saves and leaves with exit code "
-        "3; the same command goes on from there, bit for bit.",
+        "3; the same command resumes there, bit for bit, also with another number of threads. A "
+        "run keeps "
+        "the kernels that it began with (docs/numerics.md).",
     .group = "Train",
     .min_operands = 1,
     .max_operands = 1,

@@ -168,15 +168,15 @@ double iso_optim_seconds(struct iso_optim *o)
     return sum;
 }
 
-void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, float *const *grad, int n,
+void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, const struct iso_gradient *grad,
                         int64_t t, double factor)
 {
     const struct iso_optim_item *it = &o->item[i];
     const struct iso_kern *k = o->m->kern;
     size_t offset = it->param->offset + it->first;
-    float *g = grad[0] + offset;
-    for (int j = 1; j < n; j++)
-        k->add(g, grad[j] + offset, it->n);
+    const float *g = grad->total + offset;
+    for (size_t j = 0; j < grad->n_add; j++)
+        k->add(grad->add[j].to + offset, grad->add[j].from + offset, it->n);
     o->squares[i] = k->dot(g, g, it->n);
     struct iso_update u = update_of(o, it->param, it->first, it->n);
     u.polar = &o->polar[worker];

@@ -1,8 +1,8 @@
 /* The optimiser: a method for each group of parameters, one linear schedule for all rates.
  *
- * A step is a list of independent items, each a matrix or a slice of another tensor: sum the
- * workers' gradients in their fixed order, measure, update.  Which thread takes which item
- * changes nothing, so a step repeats bit for bit.
+ * A step is a list of independent items, each a matrix or a slice of another tensor: finish the sum
+ * of its gradient, measure, update.  Which thread runs which item changes nothing, so a step
+ * repeats bit for bit.
  *
  * What must hold:
  *  1. ‖W‖_F of a MuonH matrix is norm0, that of the weights the run began with, after each step.
@@ -64,6 +64,19 @@ struct iso_optimiser {
 extern const struct iso_optimiser iso_optimiser_muonh, iso_optimiser_adamw;
 extern const struct iso_optimiser *const iso_optimiser_of[ISO_N_GROUP];
 
+/* A gradient in blocks of the parameters' layout: `total` holds it after the additions, in their
+ * order. */
+struct iso_addition {
+    float *to;
+    const float *from;
+};
+
+struct iso_gradient {
+    float *total;
+    const struct iso_addition *add;
+    size_t n_add;
+};
+
 struct iso_optim_item {
     const struct iso_param *param;
     size_t first, n; /* elements of the tensor */
@@ -88,9 +101,9 @@ struct iso_optim *iso_optim_new(struct iso_model *m, const struct iso_rates *pea
 void iso_optim_free(struct iso_optim *o);
 size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers);
 
-/* Item i of step t (from 0), on thread `worker`: grad[0] gets the sum over the n gradient blocks,
- * then states and weights move at `factor` times the peak rates. */
-void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, float *const *grad, int n,
+/* Item i of step t (from 0), on thread `worker`: runs its part of the gradient's additions, then
+ * moves states and weights at `factor` times the peak rates. */
+void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, const struct iso_gradient *grad,
                         int64_t t, double factor);
 /* Seconds that the matrices of one step take on one thread, by timing one of each shape. */
 double iso_optim_seconds(struct iso_optim *o);

@@ -2,6 +2,7 @@
 #include "plan/grid.h"
 
 #include "base/rng.h"
+#include "plan/lanes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,9 +28,24 @@ static const struct iso_numbers *widths_for(const struct iso_grid *grid, double 
     return best;
 }
 
-/* Everything that changes what a run computes, in one line of text; its hash ends the id.  A
- * setting that a later version adds joins the end of the text as " key=value", and only when it is
- * not at its default: ids never change. */
+/* The settings that came after the first version, as " key=value" where they are not at their
+ * default: so ids never change. */
+static void put_newer(struct iso_str *text, const struct iso_plan_run *run)
+{
+    int64_t T = run->arch.seq_len, batch = run->batch_tokens / T;
+    const struct {
+        const char *key;
+        int64_t value, otherwise;
+    } newer[] = {
+        {"lanes", run->lanes, iso_lanes_default(batch, T)},
+        {"micro_batch", run->micro, iso_micro_default(batch, T, run->lanes)},
+    };
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        if (newer[i].value != newer[i].otherwise)
+            iso_str_printf(text, " %s=%" PRId64, newer[i].key, newer[i].value);
+}
+
+/* Everything that changes what a run computes, in one line of text; its hash ends the id. */
 static void make_id(struct iso_plan_run *run)
 {
     const struct iso_arch *a = &run->arch;
@@ -46,6 +62,7 @@ static void make_id(struct iso_plan_run *run)
                    run->seed);
     for (int g = 0; g < ISO_N_GROUP; g++)
         iso_str_printf(&text, " %.9g", run->rates.of[g]);
+    put_newer(&text, run);
     uint64_t hash = iso_mix64(iso_hash64(text.text, text.len));
     snprintf(budget, sizeof budget, "%.3g", run->budget);
     char *plus = strchr(budget, '+');
@@ -81,6 +98,30 @@ enum iso_status iso_grid_arch(struct iso_arch *a, const struct iso_grid *grid, i
     return iso_arch_build(a, key, err);
 }
 
+static enum iso_status cut_batch(struct iso_plan_run *run, const struct iso_grid *grid,
+                                 const char **key, struct iso_err *err)
+{
+    int64_t T = grid->seq_len, batch = grid->batch_tokens / T;
+    *key = "batch_tokens";
+    if (grid->batch_tokens % T != 0)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "batch of %" PRId64 " tokens is not a multiple of seq_len %" PRId64,
+                        grid->batch_tokens, T);
+    *key = "lanes";
+    run->lanes = grid->lanes ? grid->lanes : iso_lanes_default(batch, T);
+    if (run->lanes > batch)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%" PRId64 " lanes, but a batch has %" PRId64 " sequences", run->lanes,
+                        batch);
+    *key = "micro_batch";
+    run->micro = grid->micro_batch ? grid->micro_batch : iso_micro_default(batch, T, run->lanes);
+    if (run->micro > (batch + run->lanes - 1) / run->lanes)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%" PRId64 " sequences at once, but a lane has %" PRId64, run->micro,
+                        (batch + run->lanes - 1) / run->lanes);
+    return ISO_OK;
+}
+
 enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *grid, double budget,
                              int64_t r, double s, int64_t seed, const char **key,
                              struct iso_err *err)
@@ -93,13 +134,10 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
         .seed = seed,
     };
     enum iso_status st = iso_grid_arch(&run->arch, grid, r, s, key, err);
+    if (st == ISO_OK)
+        st = cut_batch(run, grid, key, err);
     if (st != ISO_OK)
         return st;
-    *key = "batch_tokens";
-    if (grid->batch_tokens % grid->seq_len != 0)
-        return iso_fail(err, ISO_BAD_INPUT,
-                        "batch of %" PRId64 " tokens is not a multiple of seq_len %" PRId64,
-                        grid->batch_tokens, grid->seq_len);
     run->account = iso_arch_account(&run->arch);
     *key = "budgets";
     double steps = budget / run->account.flops / (double)grid->batch_tokens;

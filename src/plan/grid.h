@@ -39,6 +39,8 @@ struct iso_grid {
     struct iso_loop_choice loop;
     int64_t bptt;
     int64_t batch_tokens;
+    int64_t lanes, micro_batch; /* plan/lanes.h; 0: by the shape */
+    const char *kernels;        /* the kernel table; NULL: that of the first machine */
     struct iso_rates rates;
     struct iso_numbers matrix_rates; /* base matrix rates to compare; none: that of rates */
     struct iso_transfer transfer;
@@ -55,6 +57,7 @@ struct iso_plan_run {
     double budget, s;
     int64_t tokens; /* steps x batch: what is trained */
     int64_t steps, batch_tokens, seed;
+    int64_t lanes, micro; /* plan/lanes.h */
 };
 
 extern const struct iso_key iso_grid_keys[];

@@ -33,6 +33,7 @@ struct job {
     struct iso_arena arena;
     struct iso_dataset data;
     struct iso_plan_run run;
+    const struct iso_kern *kern;
     struct iso_state state; /* that it resumes */
     struct iso_trainer *trainer;
     struct iso_metrics metrics;
@@ -168,7 +169,42 @@ static enum iso_status finished(struct job *j, bool *done)
     return ISO_OK;
 }
 
-static enum iso_status open_directory(struct job *j)
+/* The kernels that a run began with, NULL when its directory does not say. */
+static const char *first_kernels(struct job *j)
+{
+    const struct iso_yaml *config, *kernels = NULL;
+    const char *path = in_dir(j, "config.yaml");
+    if (iso_file_exists(path) && iso_yaml_read(&config, &j->arena, path, NULL) == ISO_OK)
+        kernels = iso_yaml_get(config, "kernels");
+    return kernels ? kernels->text : NULL;
+}
+
+static enum iso_status find_kernels(struct job *j)
+{
+    enum iso_status st = iso_kern_find(&j->kern, j->s->grid.kernels, j->err);
+    return st == ISO_OK ? ISO_OK
+                        : iso_fail_in(j->err, st, "run %s is left to other machines", j->run.id);
+}
+
+/* Names the kernels where the settings do not: those of ISO_CPU, of the run's first start, or this
+ * machine's fastest. */
+static enum iso_status name_kernels(struct job *j, struct iso_train_settings *s)
+{
+    if (s->grid.kernels)
+        return find_kernels(j);
+    const char *chosen = getenv("ISO_CPU"), *first = first_kernels(j);
+    if (first && !(chosen && *chosen) && !j->o->other_kernels) {
+        s->grid.kernels = first;
+        return ISO_OK;
+    }
+    const struct iso_kern *best;
+    enum iso_status st = iso_kern_best(&best, j->err);
+    if (st == ISO_OK)
+        s->grid.kernels = best->name;
+    return st;
+}
+
+static enum iso_status open_directory(struct job *j, struct iso_train_settings *s)
 {
     bool held = false;
     enum iso_status st = iso_dir_make(j->o->out, j->err);
@@ -176,6 +212,8 @@ static enum iso_status open_directory(struct job *j)
         st = iso_lock_acquire(&j->lock, &held, in_dir(j, ".lock"), j->err);
     if (st == ISO_OK && held)
         st = iso_fail(j->err, ISO_IO, "%s: another process is training this run", j->o->out);
+    if (st == ISO_OK)
+        st = name_kernels(j, s);
     return st == ISO_OK ? settle_config(j) : st;
 }
 
@@ -191,51 +229,59 @@ static void describe(struct job *j)
     snprintf(j->hash_text, sizeof j->hash_text, "%016" PRIx64, j->data.tokenizer_hash);
 }
 
-/* Threads and sequences at once.  A resumed run keeps those of its first start, where the number
- * of threads and the memory allow it: they decide the order of sums.  `micro` is 0 when not even
- * one sequence fits. */
-static void share_out(struct job *j, struct iso_trainer_spec *spec, const struct iso_kern *kern,
-                      size_t limit)
+/* The workers do not change what is computed; more than there are lanes would be idle. */
+static int count_workers(const struct job *j)
 {
-    struct iso_state_how how = j->state.how;
-    spec->workers = j->o->threads > 0 ? j->o->threads
-                    : how.workers > 0 ? (int)how.workers
-                                      : iso_cpu_count();
-    if ((size_t)spec->workers > spec->batch)
-        spec->workers = (int)spec->batch;
-    spec->micro = (size_t)how.micro;
-    if (how.micro == 0 || how.workers != spec->workers || iso_trainer_bytes(spec, kern) > limit)
-        spec->micro = iso_trainer_micro(spec, kern, limit);
-    if (how.micro > 0 && (how.workers != spec->workers || (size_t)how.micro != spec->micro ||
-                          !iso_str_eq(how.kernels, kern->name)))
-        iso_log_warn("%s: began with %" PRId64 " threads, %" PRId64
-                     " sequences at once and kernels "
-                     "%s; with others its last digits will not be those of a run without a stop",
-                     j->o->out, how.workers, how.micro, how.kernels);
+    int wanted = j->o->threads > 0 ? j->o->threads : iso_cpu_count();
+    return wanted < j->run.lanes ? wanted : (int)j->run.lanes;
 }
 
-static enum iso_status make_trainer(struct job *j, const struct iso_kern *kern)
+static enum iso_status make_trainer(struct job *j)
 {
     struct iso_trainer_spec spec = {
         .arch = j->run.arch,
         .peak = j->run.rates,
         .steps = j->run.steps,
         .batch = (size_t)(j->run.batch_tokens / j->run.arch.seq_len),
+        .lanes = (size_t)j->run.lanes,
+        .micro = (size_t)j->run.micro,
+        .workers = count_workers(j),
     };
     double limit = j->o->memory > 0 ? j->o->memory : iso_memory_available();
-    share_out(j, &spec, kern, limit > 0 ? (size_t)limit : SIZE_MAX);
-    if (spec.micro == 0) {
-        spec.micro = 1;
+    double bytes = (double)iso_trainer_bytes(&spec, j->kern);
+    if (limit > 0 && bytes > limit)
         return iso_fail(j->err, ISO_BAD_INPUT,
-                        "run %s needs %.2f GB with %d threads, but %.2f GB are %s; use fewer "
-                        "threads, a narrower model or shorter sequences",
-                        j->run.id, (double)iso_trainer_bytes(&spec, kern) * 1e-9, spec.workers,
-                        limit * 1e-9, j->o->memory > 0 ? "allowed" : "available");
+                        "run %s needs %.2f GB with %d threads and %zu sequences at once, but %.2f "
+                        "GB are %s; use fewer threads, which changes no number, or a smaller "
+                        "micro_batch, which changes last digits",
+                        j->run.id, bytes * 1e-9, spec.workers, spec.micro, limit * 1e-9,
+                        j->o->memory > 0 ? "allowed" : "available");
+    iso_log_info("run %s: %s, memory %.2f GB, %d threads, %zu lanes, %zu sequences at once, "
+                 "kernels %s",
+                 j->run.id, j->run.arch.loop->name, bytes * 1e-9, spec.workers, spec.lanes,
+                 spec.micro, j->kern->name);
+    j->trainer = iso_trainer_new(&spec, j->kern, (uint64_t)j->run.seed);
+    return ISO_OK;
+}
+
+/* A state is resumed with what decides its last digits, or not at all. */
+static enum iso_status open_state(struct job *j)
+{
+    enum iso_status st = iso_state_open(&j->state, j->o->out, j->err);
+    const struct iso_state_how *how = &j->state.how;
+    if (st != ISO_OK || !j->state.path)
+        return st;
+    if (how->lanes != j->run.lanes || how->micro != j->run.micro) {
+        iso_log_warn("%s: its state was made with %" PRId64 " lanes and %" PRId64
+                     " sequences at once; starting again from step 0",
+                     j->o->out, how->lanes, how->micro);
+        iso_state_close(&j->state);
+    } else if (!iso_str_eq(how->kernels, j->kern->name) && !j->o->other_kernels) {
+        return iso_fail(j->err, ISO_BAD_INPUT,
+                        "%s: this run began with kernels %s, and with %s its last digits would not "
+                        "be those of a run without a stop; set kernels: %s, or allow other kernels",
+                        j->o->out, how->kernels, j->kern->name, how->kernels);
     }
-    iso_log_info("run %s: %s, memory %.2f GB, %d threads, %zu sequences at once, kernels %s",
-                 j->run.id, j->run.arch.loop->name, (double)iso_trainer_bytes(&spec, kern) * 1e-9,
-                 spec.workers, spec.micro, kern->name);
-    j->trainer = iso_trainer_new(&spec, kern, (uint64_t)j->run.seed);
     return ISO_OK;
 }
 
@@ -484,12 +530,11 @@ static enum iso_status finish(struct job *j)
 
 static enum iso_status train(struct job *j)
 {
-    const struct iso_kern *kern;
-    enum iso_status st = iso_kern_best(&kern, j->err);
+    enum iso_status st = find_kernels(j);
     if (st == ISO_OK)
-        st = iso_state_open(&j->state, j->o->out, j->err);
+        st = open_state(j);
     if (st == ISO_OK)
-        st = make_trainer(j, kern);
+        st = make_trainer(j);
     if (st == ISO_OK)
         st = iso_state_load(j->trainer, &j->state, j->err);
     if (st == ISO_OK)
@@ -518,7 +563,7 @@ enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_tra
     if (st == ISO_OK)
         st = iso_train_resolve(s, &j.run, &j.data, o->path, err);
     if (st == ISO_OK)
-        st = open_directory(&j);
+        st = open_directory(&j, s);
     if (st == ISO_OK)
         st = finished(&j, &done);
     if (st == ISO_OK && !done)

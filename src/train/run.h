@@ -14,8 +14,9 @@ struct iso_train_options {
     const char *out;  /* directory */
     const char *path; /* of the settings, for messages */
     int threads;      /* 0: as many as there are cores */
-    double memory;    /* bytes that the run may take; 0: what is available */
+    double memory;    /* bytes that the run may use; 0: what is available */
     bool tensorboard;
+    bool other_kernels; /* may resume with other kernels than it began with */
 };
 
 /* Trains, or resumes training, to the end: ISO_OK when result.json is there (also when it was

@@ -7,9 +7,9 @@
 #include <math.h>
 
 /* The keys of a grid that mean the same for one run. */
-static const char *const shared[] = {"data",    "loop",         "bptt",  "depth",
-                                     "prelude", "coda",         "head",  "seq_len",
-                                     "vocab",   "batch_tokens", "rates", "transfer"};
+static const char *const shared[] = {"data",  "loop",        "bptt",    "depth", "prelude",
+                                     "coda",  "head",        "seq_len", "vocab", "batch_tokens",
+                                     "lanes", "micro_batch", "kernels", "rates", "transfer"};
 
 #define FIELD(type, field)                                                                         \
     .name = #field, .offset = offsetof(struct iso_train_settings, field), .kind = type
@@ -182,6 +182,8 @@ static enum iso_status plan(struct iso_train_settings *s, struct iso_plan_run *r
         return st;
     s->budget = budget;
     s->tokens = s->steps = 0;
+    s->grid.lanes = run->lanes;
+    s->grid.micro_batch = run->micro;
     return ISO_OK;
 }
 

@@ -37,7 +37,8 @@ enum iso_status iso_train_set(struct iso_train_settings *s, struct iso_arena *ar
                               const char *assignment, struct iso_err *err);
 
 /* Fills in what the data decides (may be NULL when vocab and seq_len are given), checks, and
- * plans the run; afterwards the horizon is a budget.  `path` names the settings in messages. */
+ * plans the run; afterwards the horizon is a budget, and lanes and micro_batch are numbers.  `path`
+ * names the settings in messages. */
 enum iso_status iso_train_resolve(struct iso_train_settings *s, struct iso_plan_run *run,
                                   const struct iso_dataset *data, const char *path,
                                   struct iso_err *err);

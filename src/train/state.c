@@ -78,7 +78,7 @@ static enum iso_status save_optim(struct iso_trainer *t, const char *path,
         {"step", iso_arena_printf(&arena, "%" PRId64, t->step)},
         {"macs", iso_arena_printf(&arena, "%" PRIu64, t->macs)},
         {"seconds", iso_format_double(seconds, notes->seconds)},
-        {"workers", iso_arena_printf(&arena, "%d", t->spec.workers)},
+        {"lanes", iso_arena_printf(&arena, "%zu", t->spec.lanes)},
         {"micro", iso_arena_printf(&arena, "%zu", t->spec.micro)},
         {"kernels", t->model->kern->name},
         {"metrics_bytes", iso_arena_printf(&arena, "%" PRId64, notes->metrics.bytes)},
@@ -198,7 +198,7 @@ static enum iso_status read_notes(struct iso_state *s, struct iso_err *err)
     int64_t macs;
     if (!seconds || !kernels || !sum || !iso_parse_double(seconds, &s->notes.seconds) ||
         !read_int(&s->step, f, "step") || !read_int(&macs, f, "macs") ||
-        !read_int(&s->how.workers, f, "workers") || !read_int(&s->how.micro, f, "micro") ||
+        !read_int(&s->how.lanes, f, "lanes") || !read_int(&s->how.micro, f, "micro") ||
         !read_int(&s->notes.metrics.bytes, f, "metrics_bytes"))
         return iso_fail(err, ISO_BAD_INPUT, "%s/%s: its metadata is incomplete", s->path,
                         optim_file);

@@ -6,8 +6,8 @@
  *     kill or a full disk at any moment leaves a whole state.
  *  2. A state is resumed only when the checksums of both files are right.  When the newest is
  *     damaged, the one before it is resumed; when no state is sound, the run starts again.
- *  3. Loading a state and continuing gives the same numbers as never having stopped, when the
- *     trainer is made as the state says (struct iso_state_how). */
+ *  3. Loading a state and continuing gives the same numbers as never having stopped, with any
+ *     number of workers, when lanes, micro-batch and kernels are those of the state. */
 #ifndef ISO_TRAIN_STATE_H
 #define ISO_TRAIN_STATE_H
 
@@ -17,7 +17,7 @@
 
 /* What decides the order of sums, and with it the last digits. */
 struct iso_state_how {
-    int64_t workers, micro; /* 0 without a state */
+    int64_t lanes, micro; /* 0 without a state */
     char kernels[32];
 };
 

@@ -3,17 +3,15 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "plan/lanes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GOOD_ROWS = 256 }; /* rows of a pass that keep the kernels busy yet stay in the cache */
-
 /* What a worker hands back from a round; a cache line each. */
 struct iso_worker {
-    _Alignas(64) double loss;
-    enum iso_status status;
+    _Alignas(64) enum iso_status status;
     struct iso_err err;
 };
 
@@ -23,6 +21,7 @@ struct round {
     double *row_loss; /* of a validation: [rows] */
     int64_t n;
     double factor;
+    struct iso_gradient grad;
 };
 
 static struct iso_pass_size pass_size(const struct iso_trainer_spec *s)
@@ -31,11 +30,22 @@ static struct iso_pass_size pass_size(const struct iso_trainer_spec *s)
                                   (int)s->arch.bptt};
 }
 
+/* A worker's share of n items is [n w / workers, n (w+1) / workers). */
+static int64_t share(const struct iso_trainer_spec *s, int64_t n, int worker)
+{
+    return n * worker / s->workers;
+}
+
+static size_t first_lane(const struct iso_trainer_spec *s, int worker)
+{
+    return (size_t)share(s, (int64_t)s->lanes, worker);
+}
+
 struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
                                     const struct iso_kern *kern, uint64_t seed)
 {
     struct iso_trainer *t = ISO_NEW(struct iso_trainer);
-    size_t workers = (size_t)spec->workers, T = (size_t)spec->arch.seq_len;
+    size_t workers = (size_t)spec->workers, T = (size_t)spec->arch.seq_len, blocks = 0;
     t->spec = *spec;
     t->model = iso_model_new(&spec->arch, kern, true);
     iso_params_start(&t->model->params, t->model->w, &spec->arch, seed);
@@ -43,14 +53,18 @@ struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
     t->team = iso_team_new(spec->workers);
     iso_watch_init(&t->watch, spec->steps);
     t->pass = ISO_NEW_N(struct iso_pass *, workers);
-    t->grad = ISO_NEW_N(float *, workers);
+    t->grad = ISO_NEW_N(struct iso_lane_blocks, workers);
     t->rows = ISO_NEW_N(int32_t *, workers);
     t->each = iso_alloc_aligned(workers, sizeof *t->each);
     for (size_t i = 0; i < workers; i++) {
         t->pass[i] = iso_pass_new(t->model, pass_size(spec));
-        t->grad[i] = iso_alloc_aligned(t->model->params.floats, sizeof(float));
+        iso_lane_blocks_init(&t->grad[i], kern, t->model->params.floats, first_lane(spec, (int)i),
+                             first_lane(spec, (int)i + 1));
         t->rows[i] = ISO_NEW_N(int32_t, spec->micro * (T + 1));
+        blocks += t->grad[i].room;
     }
+    t->lane_loss = ISO_NEW_N(double, spec->lanes);
+    t->rest = ISO_NEW_N(struct iso_addition, blocks);
     iso_trainer_pack(t);
     return t;
 }
@@ -62,13 +76,15 @@ void iso_trainer_free(struct iso_trainer *t)
     iso_team_free(t->team);
     for (int i = 0; i < t->spec.workers; i++) {
         iso_pass_free(t->pass[i]);
-        free(t->grad[i]);
+        iso_lane_blocks_release(&t->grad[i]);
         free(t->rows[i]);
     }
     free(t->pass);
     free(t->grad);
     free(t->rows);
     free(t->each);
+    free(t->lane_loss);
+    free(t->rest);
     iso_watch_release(&t->watch);
     iso_optim_free(t->optim);
     iso_model_free(t->model);
@@ -93,27 +109,35 @@ static struct iso_batch batch_of(const struct iso_trainer *t, int worker, size_t
     return (struct iso_batch){.rows = t->rows[worker], .n = n, .T = t->model->dim.T};
 }
 
-/* A worker's share of n items is [n w / workers, n (w+1) / workers). */
-static int64_t share(const struct iso_trainer *t, int64_t n, int worker)
+/* One lane of the batch into a gradient block, a micro-batch at a time. */
+static enum iso_status train_lane(struct round *r, int w, int64_t lane, float *grad)
 {
-    return n * worker / t->spec.workers;
+    struct iso_trainer *t = r->t;
+    int64_t batch = (int64_t)t->spec.batch, lanes = (int64_t)t->spec.lanes;
+    int64_t end = iso_lane_first(batch, lanes, lane + 1), micro = (int64_t)t->spec.micro;
+    float scale = (float)(1 / ((double)batch * (double)t->model->dim.T));
+    double loss = 0;
+    for (int64_t i = iso_lane_first(batch, lanes, lane), n; i < end; i += n) {
+        n = end - i < micro ? end - i : micro;
+        if (load(r, w, t->step * batch + i, (size_t)n) != ISO_OK)
+            return t->each[w].status;
+        loss += iso_pass_train(t->pass[w], batch_of(t, w, (size_t)n), scale, grad);
+    }
+    t->lane_loss[lane] = loss;
+    return ISO_OK;
 }
 
 static void train_share(void *ctx, int w)
 {
     struct round *r = ctx;
     struct iso_trainer *t = r->t;
-    size_t T = t->model->dim.T;
-    int64_t batch = (int64_t)t->spec.batch, end = share(t, batch, w + 1);
-    float scale = (float)(1 / ((double)batch * (double)T));
-    t->each[w].loss = 0;
     t->each[w].status = ISO_OK;
-    t->model->kern->fill(t->grad[w], 0, t->model->params.floats);
-    for (int64_t i = share(t, batch, w), n; i < end; i += n) {
-        n = end - i < (int64_t)t->spec.micro ? end - i : (int64_t)t->spec.micro;
-        if (load(r, w, t->step * batch + i, (size_t)n) != ISO_OK)
+    iso_lane_blocks_clear(&t->grad[w]);
+    for (size_t lane = first_lane(&t->spec, w); lane < first_lane(&t->spec, w + 1); lane++) {
+        float *grad = iso_lane_blocks_open(&t->grad[w], lane);
+        if (train_lane(r, w, (int64_t)lane, grad) != ISO_OK)
             return;
-        t->each[w].loss += iso_pass_train(t->pass[w], batch_of(t, w, (size_t)n), scale, t->grad[w]);
+        iso_lane_blocks_close(&t->grad[w]);
     }
 }
 
@@ -121,7 +145,7 @@ static void optim_item(void *ctx, size_t i, int worker)
 {
     struct round *r = ctx;
     struct iso_trainer *t = r->t;
-    iso_optim_run_item(t->optim, i, worker, t->grad, t->spec.workers, t->step, r->factor);
+    iso_optim_run_item(t->optim, i, worker, &r->grad, t->step, r->factor);
 }
 
 static void pack_item(void *ctx, size_t i, int worker)
@@ -162,16 +186,15 @@ enum iso_status iso_trainer_step(struct iso_trainer *t, double *loss, double *gr
     enum iso_status st = collect(t, err);
     if (st != ISO_OK)
         return st;
-    *loss = 0;
     *grad_norm = NAN;
-    for (int w = 0; w < t->spec.workers; w++)
-        *loss += t->each[w].loss;
-    *loss /= (double)t->spec.batch * (double)t->spec.arch.seq_len;
+    *loss = iso_lane_sum(t->lane_loss, t->spec.lanes) /
+            ((double)t->spec.batch * (double)t->spec.arch.seq_len);
     t->macs += total_macs(t) - before;
     double passed = iso_time_now();
     t->seconds_pass += passed - start;
     if (!isfinite(*loss))
         return ISO_OK;
+    r.grad = iso_lane_blocks_rest(t->grad, t->spec.workers, t->spec.lanes, t->rest);
     iso_team_each(t->team, t->optim->n_item, optim_item, &r);
     *grad_norm = iso_optim_grad_norm(t->optim);
     double updated = iso_time_now();
@@ -188,9 +211,9 @@ static void validate_share(void *ctx, int w)
     struct round *r = ctx;
     struct iso_trainer *t = r->t;
     size_t T = t->model->dim.T;
-    int64_t end = share(t, r->n, w + 1);
+    int64_t end = share(&t->spec, r->n, w + 1);
     t->each[w].status = ISO_OK;
-    for (int64_t i = share(t, r->n, w), n; i < end; i += n) {
+    for (int64_t i = share(&t->spec, r->n, w), n; i < end; i += n) {
         n = end - i < (int64_t)t->spec.micro ? end - i : (int64_t)t->spec.micro;
         if (load(r, w, i, (size_t)n) != ISO_OK)
             return;
@@ -225,24 +248,15 @@ size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_k
     struct iso_model m = {
         .arch = spec->arch, .dim = iso_dims_of(&spec->arch), .kern = kern, .trainable = true};
     iso_params_init(&m.params, &spec->arch);
-    size_t grad = m.params.floats * sizeof(float), workers = (size_t)spec->workers;
+    size_t blocks = 0;
+    for (int w = 0; w < spec->workers; w++)
+        blocks += iso_lane_blocks_needed(first_lane(spec, w), first_lane(spec, w + 1));
     size_t bytes = iso_model_bytes(&spec->arch, kern, true) +
                    iso_optim_bytes(&m.params, kern, spec->workers) +
-                   workers * (grad + iso_pass_bytes(&m, pass_size(spec)));
+                   blocks * m.params.floats * sizeof(float) +
+                   (size_t)spec->workers * iso_pass_bytes(&m, pass_size(spec));
     iso_params_release(&m.params);
     return bytes;
-}
-
-size_t iso_trainer_micro(const struct iso_trainer_spec *spec, const struct iso_kern *kern,
-                         size_t limit)
-{
-    struct iso_trainer_spec s = *spec;
-    size_t T = (size_t)s.arch.seq_len, workers = (size_t)s.workers;
-    size_t most = (s.batch + workers - 1) / workers, wanted = (GOOD_ROWS + T - 1) / T;
-    for (s.micro = wanted < most ? wanted : most; s.micro > 0; s.micro--)
-        if (iso_trainer_bytes(&s, kern) <= limit)
-            return s.micro;
-    return 0;
 }
 
 static void one_pass(void *ctx, int w)
@@ -250,7 +264,7 @@ static void one_pass(void *ctx, int w)
     struct iso_trainer *t = ctx;
     size_t T = t->model->dim.T;
     memset(t->rows[w], 0, t->spec.micro * (T + 1) * sizeof **t->rows);
-    iso_pass_train(t->pass[w], batch_of(t, w, t->spec.micro), 1, t->grad[w]);
+    iso_pass_train(t->pass[w], batch_of(t, w, t->spec.micro), 1, t->grad[w].at[0].at);
 }
 
 struct iso_estimate iso_trainer_estimate(struct iso_trainer *t)

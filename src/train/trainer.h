@@ -1,17 +1,18 @@
 /* The trainer: a model, its optimiser and a team of workers; one call is one optimiser step.
  *
- * The sequences of a batch are dealt out in fixed contiguous shares.  A worker takes its share,
- * a few sequences at a time, through the whole network into its own gradient block; then the
- * blocks are summed in the order of the workers, tensor by tensor, and each tensor is updated;
- * then the weights are packed again.  There are three meetings of the workers in a step.
+ * The batch is cut into lanes (plan/lanes.h).  A worker runs whole lanes, a few sequences at a
+ * time, through the entire network into gradient blocks; blocks are added up in a fixed tree over
+ * lane numbers (tree.h), tensor by tensor, and each tensor is updated; then the weights are packed
+ * again.  The workers meet three times in a step.
  *
- * What must hold: with the same number of workers a step repeats bit for bit. */
+ * What must hold: a step has the same bits with any number of workers. */
 #ifndef ISO_TRAIN_TRAINER_H
 #define ISO_TRAIN_TRAINER_H
 
 #include "model/pass.h"
 #include "optim/optim.h"
 #include "train/team.h"
+#include "train/tree.h"
 #include "train/watch.h"
 
 /* Where rows come from: row `index` of a list into out[T+1].  Called from any worker. */
@@ -26,8 +27,8 @@ struct iso_trainer_spec {
     struct iso_rates peak; /* before the schedule */
     int64_t steps;         /* of the whole run */
     size_t batch;          /* sequences per step */
-    size_t micro;          /* sequences that a worker takes at once */
-    int workers;
+    size_t lanes, micro;   /* plan/lanes.h */
+    int workers;           /* at most one for each lane is of use */
 };
 
 struct iso_trainer {
@@ -35,13 +36,15 @@ struct iso_trainer {
     struct iso_model *model;
     struct iso_optim *optim;
     struct iso_team *team;
-    struct iso_pass **pass;  /* [workers] */
-    float **grad;            /* [workers][floats] */
-    int32_t **rows;          /* [workers][micro, T+1] */
-    struct iso_worker *each; /* [workers] */
-    struct iso_watch watch;  /* of the losses */
-    int64_t step;            /* done so far */
-    uint64_t macs;           /* multiply-adds of forwards and backwards so far */
+    struct iso_pass **pass;       /* [workers] */
+    struct iso_lane_blocks *grad; /* [workers] */
+    int32_t **rows;               /* [workers][micro, T+1] */
+    struct iso_worker *each;      /* [workers] */
+    double *lane_loss;            /* [lanes] of this step */
+    struct iso_addition *rest;    /* room for what is left to add up of the gradient */
+    struct iso_watch watch;       /* of the losses */
+    int64_t step;                 /* done so far */
+    uint64_t macs;                /* multiply-adds of forwards and backwards so far */
     double seconds_pass, seconds_optim, seconds_pack; /* where the time went, this process */
 };
 
@@ -63,10 +66,6 @@ enum iso_status iso_trainer_validate(struct iso_trainer *t, double *loss,
 
 /* Bytes that a trainer allocates. */
 size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_kern *kern);
-/* Sequences at once so that a pass has rows enough to keep the kernels busy, but not more than
- * a worker's share, nor than `limit` bytes allow; 0 when even one does not fit. */
-size_t iso_trainer_micro(const struct iso_trainer_spec *spec, const struct iso_kern *kern,
-                         size_t limit);
 /* Seconds of one step, and of one row of a validation (a forward is a third of a pass), by timing
  * one pass on every worker and the optimiser's matrices. */
 struct iso_estimate {

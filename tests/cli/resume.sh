@@ -30,25 +30,6 @@ for key in '"loss"' '"flops"' '"steps"'; do
     [ "$(grep "$key" whole/result.json)" = "$(grep "$key" cut/result.json)" ] || fail "$key differs"
 done
 
-# Threads and sequences at once decide the order of sums: a resumed run keeps those of its first
-# start, and says so when it is told otherwise.
-cut_off() { # DIR: a run on one thread in little memory, killed after its first saved state
-    "$I" -q train run.yaml --out "$1" --threads 1 --memory 0.004 &
-    pid=$!
-    for _ in $(seq 400); do [ -s "$1/latest" ] && break; sleep 0.02; done
-    kill -9 $pid
-    wait $pid 2>/dev/null || true
-    [ ! -e "$1/result.json" ] || fail "$1 was done before it was killed"
-}
-"$I" -q train run.yaml --out single --threads 1 --memory 0.004
-cut_off kept
-"$I" -q train run.yaml --out kept 2>log || fail "resuming without --threads"
-cmp single/model.safetensors kept/model.safetensors || fail "other threads, other weights"
-[ ! -s log ] || fail "a warning without a reason: $(cat log)"
-cut_off changed
-"$I" train run.yaml --out changed --threads 2 >log 2>&1 || fail "resuming with more threads"
-grep -q 'began with 1 threads, [0-9]* sequences at once' log || fail "more threads say: $(cat log)"
-
 # Ctrl-C is the same, with exit code 3.
 stops=0
 while [ ! -e soft/result.json ]; do

@@ -131,7 +131,7 @@ static void check_training(struct golden_case *c)
             fail_msg("%s: loss %zu is %.9g, not %.9g", c->name, t, loss, c->losses[t]);
         double factor = iso_schedule((int64_t)t, (int64_t)c->steps);
         for (size_t i = 0; i < o->n_item; i++)
-            iso_optim_run_item(o, i, 0, &grad, 1, (int64_t)t, factor);
+            iso_optim_run_item(o, i, 0, &(struct iso_gradient){grad, NULL, 0}, (int64_t)t, factor);
         double norm = iso_optim_grad_norm(o);
         assert_true(bf16 || fabs(norm - c->grad_norms[t]) <= 1e-4 * c->grad_norms[t]);
         iso_model_pack(m);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "no_threads.h"
+#include "plan/lanes.h"
 #include "train/machine.h"
 #include "train/metrics.h"
 #include "train/settings.h"
@@ -36,7 +37,9 @@ static enum iso_status coin_row(void *ctx, int32_t *out, int64_t index, struct i
 
 static const struct iso_row_source coin = {coin_row, NULL, 1000};
 
-static struct iso_trainer *make(int workers, int64_t steps, size_t batch, uint64_t seed)
+/* lanes = 0: by the shape. */
+static struct iso_trainer *make_lanes(int workers, int64_t steps, size_t batch, uint64_t seed,
+                                      size_t lanes)
 {
     struct iso_err err;
     struct iso_arch a = {.loop = &iso_loop_linear,
@@ -55,8 +58,14 @@ static struct iso_trainer *make(int workers, int64_t steps, size_t batch, uint64
                                     .steps = steps,
                                     .batch = batch,
                                     .workers = workers};
-    spec.micro = iso_trainer_micro(&spec, kern, SIZE_MAX);
+    spec.lanes = lanes ? lanes : (size_t)iso_lanes_default((int64_t)batch, T);
+    spec.micro = (size_t)iso_micro_default((int64_t)batch, T, (int64_t)spec.lanes);
     return iso_trainer_new(&spec, kern, seed);
+}
+
+static struct iso_trainer *make(int workers, int64_t steps, size_t batch, uint64_t seed)
+{
+    return make_lanes(workers, steps, batch, seed, 0);
 }
 
 static void run(struct iso_trainer *t, double *losses, int64_t steps)
@@ -74,31 +83,82 @@ static void assert_same_weights(const struct iso_trainer *a, const struct iso_tr
     assert_memory_equal(a->optim->states, b->optim->states, a->optim->state_floats * sizeof(float));
 }
 
-/* With 1, 2 and 4 workers each run repeats bit for bit, and they agree with each other but for
- * rounding. */
+/* Any number of workers gives the same bits, also more than there are lanes; 37 sequences of 32
+ * tokens in 2, 5 and 7 lanes. */
 static void test_threads(void **state)
 {
     (void)state;
-    double first[6];
-    for (int workers = 1; workers <= 4; workers *= 2) {
-        double x[6], y[6];
-        struct iso_trainer *a = make(workers, 6, 9, 1), *b = make(workers, 6, 9, 1);
-        run(a, x, 6);
-        run(b, y, 6);
-        assert_memory_equal(x, y, sizeof x);
-        assert_same_weights(a, b);
-        if (workers == 1)
-            memcpy(first, x, sizeof x);
-        for (int i = 0; i < 6; i++)
-            assert_true(fabs(x[i] - first[i]) < 1e-4 * first[i]);
-        double v1, v2;
+    static const size_t lanes[] = {2, 5, 7};
+    for (size_t i = 0; i < 3; i++) {
+        double x[3], y[3], v1, v2;
         struct iso_err err;
+        struct iso_trainer *a = make_lanes(1, 3, 37, 1, lanes[i]);
+        run(a, x, 3);
         assert_int_equal(iso_trainer_validate(a, &v1, &coin, 7, &err), ISO_OK);
-        assert_int_equal(iso_trainer_validate(b, &v2, &coin, 7, &err), ISO_OK);
-        assert_true(v1 == v2);
+        for (int workers = 2; workers <= 8; workers++) {
+            struct iso_trainer *b = make_lanes(workers, 3, 37, 1, lanes[i]);
+            run(b, y, 3);
+            assert_memory_equal(x, y, sizeof x);
+            assert_same_weights(a, b);
+            assert_int_equal(iso_trainer_validate(b, &v2, &coin, 7, &err), ISO_OK);
+            assert_true(v1 == v2);
+            iso_trainer_free(b);
+        }
         iso_trainer_free(a);
-        iso_trainer_free(b);
     }
+}
+
+/* sum(first, n) of tree.h, written once more: over lanes that are powers of two apart in size, so
+ * that every order of additions gives other bits. */
+static float sum_by_hand(const float *x, size_t n)
+{
+    size_t p = 1;
+    while (2 * p < n)
+        p *= 2;
+    return n == 1 ? x[0] : sum_by_hand(x, p) + sum_by_hand(x + p, n - p);
+}
+
+static void check_tree(size_t lanes, int workers)
+{
+    struct iso_lane_blocks of[16];
+    struct iso_addition list[64];
+    float x[64];
+    double exact[64];
+    size_t blocks = 0;
+    for (size_t i = 0; i < lanes; i++)
+        exact[i] = x[i] =
+            (i % 3 ? 1.0f : -1.0f) * (1 + (float)i * 0.37f) * (float)(1 << (i * 7 % 20));
+    for (int w = 0; w < workers; w++) {
+        size_t first = lanes * (size_t)w / (size_t)workers;
+        size_t end = lanes * (size_t)(w + 1) / (size_t)workers;
+        iso_lane_blocks_init(&of[w], kern, 1, first, end);
+        iso_lane_blocks_clear(&of[w]);
+        for (size_t lane = first; lane < end; lane++) {
+            *iso_lane_blocks_open(&of[w], lane) = x[lane];
+            iso_lane_blocks_close(&of[w]);
+        }
+        blocks = of[w].room > blocks ? of[w].room : blocks;
+    }
+    if (workers == 1) /* log2(lanes) + 1 */
+        assert_true(blocks <= 1 + (size_t)ceil(log2((double)lanes + 1)));
+    struct iso_gradient g = iso_lane_blocks_rest(of, workers, lanes, list);
+    for (size_t i = 0; i < g.n_add; i++)
+        *g.add[i].to += *g.add[i].from;
+    assert_true(*g.total == sum_by_hand(x, lanes));
+    double sum = iso_lane_sum(exact, lanes), about = 0;
+    for (size_t i = 0; i < lanes; i++)
+        about += exact[i];
+    assert_true(fabs(sum - about) <= 1e-9 * (1 + fabs(about)));
+    for (int w = 0; w < workers; w++)
+        iso_lane_blocks_release(&of[w]);
+}
+
+static void test_tree(void **state)
+{
+    (void)state;
+    for (size_t lanes = 1; lanes <= 64; lanes++)
+        for (int workers = 1; workers <= 16; workers++)
+            check_tree(lanes, workers);
 }
 
 /* Workers for which the system gives no thread do their share all the same. */
@@ -158,7 +218,7 @@ static void test_resume(void **state)
         assert_int_equal(iso_state_open(&saved, dir, &err), ISO_OK);
         bool found = saved.path != NULL;
         assert_true(found == (i > 0));
-        assert_int_equal(saved.how.workers, found ? 2 : 0);
+        assert_int_equal(saved.how.lanes, found ? (int)b->spec.lanes : 0);
         assert_int_equal(saved.how.micro, found ? (int)b->spec.micro : 0);
         assert_string_equal(saved.how.kernels, found ? b->model->kern->name : "");
         assert_true(saved.notes.seconds == 2.5 * i && saved.notes.metrics.bytes == i);
@@ -349,9 +409,6 @@ static void test_memory(void **state)
     spec.micro = 1;
     size_t least = iso_trainer_bytes(&spec, kern);
     assert_true(least < all);
-    assert_int_equal(iso_trainer_micro(&spec, kern, all), t->spec.micro);
-    assert_int_equal(iso_trainer_micro(&spec, kern, least), 1);
-    assert_int_equal(iso_trainer_micro(&spec, kern, least - 1), 0);
     iso_trainer_free(t);
 }
 
@@ -360,7 +417,7 @@ static void test_memory_per_worker(void **state)
 {
     (void)state;
     struct iso_err err;
-    struct iso_trainer_spec spec = {.batch = 128, .micro = 1, .workers = 1};
+    struct iso_trainer_spec spec = {.batch = 128, .lanes = 64, .micro = 1, .workers = 1};
     spec.arch = (struct iso_arch){.loop = &iso_loop_linear,
                                   .r = 4,
                                   .depth = 20,
@@ -526,6 +583,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_tree),
         cmocka_unit_test(test_without_threads),
         cmocka_unit_test_setup_teardown(test_resume, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_damaged_state, make_dir, remove_dir),
