@@ -240,7 +240,9 @@ const struct iso_cmd iso_cmd_fit = {
         "RUNS are CSV or JSONL files with one row per run, study directories, or - for standard "
         "input. Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and "
         "n_inject may be missing. run, seed, status, s, d_model and n_embed are used when there. "
-        "Rows without a usable loss are left out and listed. docs/fitting.md explains the output.",
+        "Rows without a usable loss are left out and listed. The first line ends with how far to "
+        "trust the result: good, caution or undetermined; the checks that say so are listed below "
+        "it. docs/fitting.md explains them.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

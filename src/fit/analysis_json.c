@@ -58,6 +58,7 @@ static void put_diagnostics(struct iso_json_out *w, const struct iso_fit *f)
         iso_json_put_string(w, "name", f->name[p]);
         iso_json_put_number(w, "value", f->param[p]);
         iso_json_put_number(w, "std_error", f->std_error[p]);
+        iso_json_put_number(w, "plus_minus", f->plus_minus[p]);
         iso_put_pair(w, "box", f->lower[p], f->upper[p]);
         iso_json_put_bool(w, "on_bound", f->on_bound[p]);
         iso_json_end(w, '}');
@@ -168,18 +169,21 @@ static void put_robust(struct iso_json_out *w, const struct iso_robust *b)
         iso_json_put_number(w, "r", b->phi_of_r[i].r);
         iso_json_put_number(w, "phi", b->phi_of_r[i].phi);
         iso_json_put_number(w, "std_error", b->phi_of_r[i].std_error);
+        iso_json_put_number(w, "plus_minus", b->phi_of_r[i].plus_minus);
         iso_json_end(w, '}');
     }
     iso_json_end(w, ']');
     iso_json_begin(w, "offset_per_r", '{');
     iso_json_put_number(w, "phi", b->offset_phi);
     iso_json_put_number(w, "phi_std_error", b->offset_phi_error);
+    iso_json_put_number(w, "phi_plus_minus", b->offset_phi_plus_minus);
     iso_json_begin(w, "offsets", '[');
     for (size_t i = 0; b->offset_of_r && i < b->n_r; i++) {
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "r", b->offset_of_r[i].r);
         iso_json_put_number(w, "offset", b->offset_of_r[i].offset);
         iso_json_put_number(w, "std_error", b->offset_of_r[i].std_error);
+        iso_json_put_number(w, "plus_minus", b->offset_of_r[i].plus_minus);
         iso_json_end(w, '}');
     }
     iso_json_end(w, ']');

@@ -62,6 +62,16 @@ static void write_diagnostics(struct iso_str *out, const struct iso_analysis *s,
                        f->rival[i].phi, f->rival[i].starts);
 }
 
+static void write_plus_minus(struct iso_str *out, const struct iso_fit *f)
+{
+    if (f->df > 0)
+        iso_str_printf(out,
+                       "+- is half of a 95 %% interval: Student's t with %g degrees of freedom "
+                       "(cells less parameters) times an error that allows for noise that cells "
+                       "share.\n",
+                       f->df);
+}
+
 /* phi without each budget, and without each r; single cells are in the long table. */
 static void write_jackknife(struct iso_str *out, const struct iso_jackknife *j)
 {
@@ -103,10 +113,10 @@ static void write_holdout(struct iso_str *out, const struct iso_analysis *s)
         return;
     if (!isnan(b->offset_phi))
         iso_str_printf(out,
-                       isnan(b->offset_phi_error)
+                       isnan(b->offset_phi_plus_minus)
                            ? "With a free offset for each r, phi would be %.3f.\n"
                            : "With a free offset for each r, phi would be %.3f +- %.3f.\n",
-                       b->offset_phi, 1.96 * b->offset_phi_error);
+                       b->offset_phi, b->offset_phi_plus_minus);
     if (!isnan(b->holdout.budget))
         iso_str_printf(out,
                        "Predicting the largest budget (%.3g, %zu runs) from the others: RMSE %.4f "
@@ -127,8 +137,10 @@ void iso_analysis_write_page(struct iso_str *out, const struct iso_analysis *s, 
             iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
         }
         iso_table_release(&t);
-        if (iso_str_eq(row->name, "parameters"))
+        if (iso_str_eq(row->name, "parameters")) {
+            write_plus_minus(out, &s->fit);
             write_diagnostics(out, s, colour);
+        }
         if (iso_str_eq(row->name, "intervals"))
             write_trust(out, s);
         if (iso_str_eq(row->name, "shape"))

@@ -42,7 +42,7 @@ static void build_law(struct iso_table *t, const struct iso_analysis *s)
 
 static void build_parameters(struct iso_table *t, const struct iso_analysis *s)
 {
-    iso_table_init(t, "Parameter|value|standard error|low|high");
+    iso_table_init(t, "Parameter|value|+-|low|high");
     for (size_t p = 0; p < s->fit.n_param; p++) {
         const struct iso_bootstrap *b = s->has_intervals ? &s->intervals.bootstrap[0] : NULL;
         if (s->fit.lower[p] == s->fit.upper[p])
@@ -52,7 +52,7 @@ static void build_parameters(struct iso_table *t, const struct iso_analysis *s)
         else
             iso_table_putf(t, "%s of r = %g", s->fit.name[p], s->r);
         iso_put_number(t, "%.4f", s->fit.param[p]);
-        iso_put_number(t, "%.4f", s->fit.std_error[p]);
+        iso_put_number(t, "%.4f", s->fit.plus_minus[p]);
         iso_put_number(t, "%.4f", b ? b->param_low[p] : NAN);
         iso_put_number(t, "%.4f", b ? b->param_high[p] : NAN);
     }
@@ -144,9 +144,9 @@ static void build_shape(struct iso_table *t, const struct iso_analysis *s)
         const struct iso_offset_of_r *offset = s->robust.offset_of_r;
         iso_put_number(t, "%g", phi ? phi[i].r : offset ? offset[i].r : NAN);
         iso_put_number(t, "%.3f", phi ? phi[i].phi : NAN);
-        iso_put_number(t, "%.3f", phi ? 1.96 * phi[i].std_error : NAN);
+        iso_put_number(t, "%.3f", phi ? phi[i].plus_minus : NAN);
         iso_put_number(t, "%+.4f", offset ? offset[i].offset : NAN);
-        iso_put_number(t, "%.4f", offset ? 1.96 * offset[i].std_error : NAN);
+        iso_put_number(t, "%.4f", offset ? offset[i].plus_minus : NAN);
     }
 }
 

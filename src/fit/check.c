@@ -58,7 +58,7 @@ const struct iso_check iso_check_table[] = {
         .name = "one_phi",
         .statistic = "F test of a phi for each r against one phi, on the means of the cells",
         .reason = "one clean study in 200 is above",
-        .advice = "look at phi per r; tune the rates for each r, or fit the law saturating",
+        .advice = "tune the rates for each r, look at phi per r, or fit the law saturating",
         .phi_only = true,
         .run = iso_check_one_phi,
     },

@@ -257,6 +257,18 @@ void iso_check_one_phi(struct iso_finding *out, const struct iso_check_input *in
             f_text(in, &t), phis(in));
 }
 
+/* "; with such a step in the law phi would be 0.461", where that law relaxes the fitted one. */
+static const char *phi_with_step(const struct iso_check_input *in)
+{
+    struct iso_fit_options options = in->quick;
+    struct iso_fit fit;
+    options.law = &iso_law_looped_offset;
+    if (options.law->relaxes != in->fit->law ||
+        iso_fit_run(&fit, in->runs, &options, NULL) != ISO_OK)
+        return "";
+    return iso_arena_printf(in->arena, "; with such a step in the law φ would be %.3f", fit.phi);
+}
+
 void iso_check_offset(struct iso_finding *out, const struct iso_check_input *in)
 {
     struct f_test t;
@@ -274,8 +286,9 @@ void iso_check_offset(struct iso_finding *out, const struct iso_check_input *in)
         out->message = iso_arena_printf(
             in->arena,
             "a step between r = 1 and the looped runs that φ cannot describe: looped runs lie "
-            "%.3f nats %s what the law allows (%s)",
-            fabs(t.coefficient) * loss, t.coefficient > 0 ? "above" : "below", f_text(in, &t));
+            "%.3f nats %s what the law allows (%s)%s",
+            fabs(t.coefficient) * loss, t.coefficient > 0 ? "above" : "below", f_text(in, &t),
+            phi_with_step(in));
 }
 
 void iso_check_drift(struct iso_finding *out, const struct iso_check_input *in)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "fit/linalg.h"
 #include "fit/multistart.h"
+#include "fit/stats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -138,8 +139,9 @@ static double *cell_gradients(size_t *n_cells, const struct iso_fit *fit,
     return g;
 }
 
-/* Sandwich errors: H^-1 (sum over cells of g g') H^-1, g the gradient of a cell.  The scratch
- * must hold the evaluation that gave gradient and Hessian. */
+/* Sandwich errors: H^-1 (sum over cells of g g') H^-1, g the gradient of a cell, times
+ * cells / (cells - parameters), because a fit makes its own residuals small.  The scratch must hold
+ * the evaluation that gave gradient and Hessian. */
 static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
                             const struct iso_runs *runs, const double *gradient,
                             const double *hessian, const struct iso_scratch *scratch)
@@ -147,7 +149,7 @@ static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
     const size_t n_param = x->n_param;
     size_t index[ISO_MAX_PARAM], n = 0, n_cells;
     for (size_t p = 0; p < n_param; p++) {
-        fit->std_error[p] = NAN;
+        fit->std_error[p] = fit->plus_minus[p] = NAN;
         if (!iso_param_held(x, fit->param, gradient, p))
             index[n++] = p;
     }
@@ -167,8 +169,12 @@ static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
             variance[p] += shift * shift;
         }
     free(g);
-    for (size_t p = 0; p < n; p++)
-        fit->std_error[index[p]] = sqrt(variance[p]);
+    fit->df = (double)n_cells - (double)n;
+    for (size_t p = 0; fit->df > 0 && p < n; p++) {
+        const double error = sqrt(variance[p] * (double)n_cells / fit->df);
+        fit->std_error[index[p]] = error;
+        fit->plus_minus[index[p]] = iso_t_quantile(0.95, fit->df) * error;
+    }
 }
 
 /* Residuals in nats: actual - predicted. */

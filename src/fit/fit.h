@@ -75,7 +75,10 @@ struct iso_fit {
     double param[ISO_MAX_PARAM];
     double lower[ISO_MAX_PARAM], upper[ISO_MAX_PARAM]; /* the box; equal when held fixed */
     bool on_bound[ISO_MAX_PARAM];                      /* free, and ended on its bound */
-    double std_error[ISO_MAX_PARAM];                   /* sandwich; NaN where not defined */
+    /* Both NaN where not defined.  The error allows for noise that cells share; +- is half of a
+     * 95 % interval: Student's t with `df` = cells - free parameters times it. */
+    double std_error[ISO_MAX_PARAM], plus_minus[ISO_MAX_PARAM];
+    double df;
     /* The same in natural units; phi is NaN in laws without one, and the first of several. */
     double A, alpha, B, beta, E, phi;
     double huber_sum;

@@ -104,6 +104,7 @@ static void relax(struct context *c)
         out->offset_of_r = iso_arena_alloc(c->arena, n + 1, sizeof *out->offset_of_r);
         out->offset_phi = offset.phi;
         out->offset_phi_error = offset.std_error[offset.phi_param];
+        out->offset_phi_plus_minus = offset.plus_minus[offset.phi_param];
     }
     for (size_t i = 0; i < n; i++) {
         if (r[i] <= 1)
@@ -111,12 +112,13 @@ static void relax(struct context *c)
         const size_t k = out->n_r++;
         if (has_phi) {
             const size_t p = param_of(&per_r, "phi", r[i]);
-            out->phi_of_r[k] = (struct iso_phi_of_r){r[i], per_r.param[p], per_r.std_error[p]};
+            out->phi_of_r[k] = (struct iso_phi_of_r){r[i], per_r.param[p], per_r.std_error[p],
+                                                     per_r.plus_minus[p]};
         }
         if (has_offset) {
             const size_t p = param_of(&offset, "offset", r[i]);
-            out->offset_of_r[k] =
-                (struct iso_offset_of_r){r[i], offset.param[p], offset.std_error[p]};
+            out->offset_of_r[k] = (struct iso_offset_of_r){
+                r[i], offset.param[p], offset.std_error[p], offset.plus_minus[p]};
         }
     }
 }

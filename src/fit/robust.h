@@ -14,11 +14,11 @@ struct iso_robust_row {
 
 /* phi fitted freely for each r: a check of the shape r^phi. */
 struct iso_phi_of_r {
-    double r, phi, std_error;
+    double r, phi, std_error, plus_minus;
 };
 /* The offset of ln L that each r would like, and phi when it gets one. */
 struct iso_offset_of_r {
-    double r, offset, std_error;
+    double r, offset, std_error, plus_minus;
 };
 
 /* The largest budget left out, fitted on the rest, and predicted. */
@@ -35,7 +35,7 @@ struct iso_robust {
     size_t n_r;
     struct iso_phi_of_r *phi_of_r;       /* [n_r], NULL when it could not be fitted */
     struct iso_offset_of_r *offset_of_r; /* [n_r], likewise */
-    double offset_phi, offset_phi_error;
+    double offset_phi, offset_phi_error, offset_phi_plus_minus;
     struct iso_holdout holdout;
 };
 /* Cannot fail: a fit that its part of the table does not allow says so in its row. */

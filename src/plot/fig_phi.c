@@ -183,7 +183,7 @@ static const char *build_forest(struct iso_figure *f, const void *data)
          analysis->has_robust && analysis->robust.phi_of_r && i < analysis->robust.n_r; i++) {
         const struct iso_phi_of_r *q = &analysis->robust.phi_of_r[i];
         forest_row(&t, iso_arena_printf(&f->arena, "own exponent of r = %g", q->r), q->phi,
-                   q->phi - 1.96 * q->std_error, q->phi + 1.96 * q->std_error);
+                   q->phi - q->plus_minus, q->phi + q->plus_minus);
     }
     iso_axis_set(&t.p->x, "{/:Italic φ}", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     iso_axis_set(&t.p->y, "", ISO_SCALE_LINEAR, ISO_TICK_GIVEN);
