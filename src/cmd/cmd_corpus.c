@@ -1,6 +1,6 @@
 /* isodepth corpus debian: runs the script that builds a corpus from Debian packages.
  *
- * The script lies in tools/ of the source tree (the program runs as build/isodepth) or in
+ * The script is in tools/ of the source tree (the program runs as build/isodepth) or in
  * PREFIX/share/isodepth (the program is PREFIX/bin/isodepth); ISO_SHARE names another place. */
 #include "cmd/cmd.h"
 

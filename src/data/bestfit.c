@@ -157,7 +157,7 @@ static enum iso_status push_piece(struct iso_bestfit *f, const uint32_t *tokens,
     return f->n < f->buffer ? ISO_OK : fill_row(f, err);
 }
 
-/* Pieces behind the first begin with BOS, as the document does: what stands before one in a row is
+/* Pieces behind the first begin with BOS, as the document does: what comes before one in a row is
  * not its own beginning. */
 static enum iso_status push_pieces(struct iso_bestfit *f, const uint32_t *tokens, size_t n,
                                    struct iso_err *err)

@@ -1,4 +1,4 @@
-/* The files that a source stands for: see inputs.h. */
+/* The files of a source: see inputs.h. */
 #include "data/inputs.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* The files that a source stands for.
+/* The files of a source.
  *
  * A source is a file, a directory or "-" for standard input.  A directory is read recursively and
  * by name; in it count the files whose extension shows a format, or all of them when a format is

@@ -48,6 +48,8 @@ void iso_notes_put(struct iso_json_out *w, const struct iso_read_notes *notes)
     iso_json_put_int(w, "bytes", notes->bytes);
     iso_json_put_int(w, "bytes_lost", iso_notes_total(notes).bytes);
     iso_json_put_int(w, "invalid_bytes", notes->invalid_bytes);
+    if (notes->first_invalid)
+        iso_json_put_string(w, "first_invalid", notes->first_invalid);
     iso_json_put_int(w, "line_ends_changed", notes->line_ends);
     iso_json_put_int(w, "files_converted", notes->converted);
     iso_json_begin(w, "lost", '[');

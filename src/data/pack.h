@@ -40,7 +40,7 @@ struct iso_pack_result {
     bool nothing_to_do; /* the directory has exactly this already */
     bool started_over;  /* remains of an interrupted run were removed */
     int64_t documents, duplicates, empty;
-    int64_t source_bytes; /* as the files lie on disk */
+    int64_t source_bytes; /* of the files, as they are on disk */
     struct iso_pack_split split[ISO_N_SPLIT];
     double seconds;
     char checksum[17];

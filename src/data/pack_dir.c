@@ -257,7 +257,7 @@ static enum iso_status settle(bool *found, const char *dir, struct iso_err *err)
     return st;
 }
 
-/* What is in the locked directory, and what is to be done about it. */
+/* Looks at the locked directory and decides what to do about what is in it. */
 static enum iso_status look_around(struct iso_pack_result *result, const char *dir,
                                    const struct iso_pack_plan *plan, bool force,
                                    struct iso_err *err)

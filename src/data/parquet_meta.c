@@ -253,7 +253,7 @@ static enum iso_status check_chunk(struct iso_pq_chunk *out, const struct iso_pq
     if (start < 4 || c->size < 0 || start > (int64_t)data_end ||
         c->size > (int64_t)data_end - start)
         return fail_damaged(err, "a column chunk lies outside the file");
-    /* A list takes one value or more per row, so its count is no less. */
+    /* A list has at least one value per row. */
     if (n_rows < 0 || c->n_values > MAX_VALUES ||
         (column->max_rep ? c->n_values < n_rows : c->n_values != n_rows))
         return fail_damaged(err, "rows and values do not agree");

@@ -158,7 +158,7 @@ static unsigned width_of(int max)
     return width;
 }
 
-/* Reads one kind of levels.  In v1 pages their length stands in front of them, in v2 pages it is
+/* Reads one kind of levels.  In v1 pages their length precedes them, in v2 pages it is
  * in the header (`len`). */
 static enum iso_status read_levels(uint32_t *out, size_t n, int max, int encoding, bool v2,
                                    int64_t len, const unsigned char **at, const unsigned char *end,

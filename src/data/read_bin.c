@@ -54,7 +54,7 @@ static bool matches_llmc(const unsigned char *head, size_t n)
     return find_flavour(head, n) != NULL;
 }
 
-/* 1012 zero bytes where a header of llm.c has them: 506 times token 0 is no text. */
+/* 1012 zero bytes where a header of llm.c has them: 506 times token 0 is not text. */
 static bool header_shaped(const unsigned char *bytes, size_t n)
 {
     if (n < HEADER)

@@ -20,7 +20,7 @@ struct parquet {
     bool damaged;         /* a page of the chunk was skipped */
     size_t level, value;  /* next of the page */
     int64_t row;          /* next of the file */
-    uint32_t *row_tokens; /* of a list that may go on in the next page */
+    uint32_t *row_tokens; /* of a list that the next page may continue */
     size_t n_tokens, token_room;
     bool row_open; /* a list has begun */
     bool resync;   /* its beginning is lost: skip the rest */
@@ -165,7 +165,7 @@ static enum iso_status append_tokens(struct parquet *p, size_t n, struct iso_err
     return ISO_OK;
 }
 
-/* Takes in the level that starts a row or stands for a null. */
+/* Reads the level that starts a row or means a null. */
 static enum iso_status take_level(struct parquet *p, struct iso_err *err)
 {
     const struct iso_pq_column *c = &p->walk.meta.column;

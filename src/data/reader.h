@@ -50,7 +50,7 @@ struct iso_reader_opts {
 };
 
 struct iso_reader_stats {
-    int64_t bytes_done, bytes_total; /* of the files as they lie on disk; total 0: a pipe */
+    int64_t bytes_done, bytes_total; /* of the files as they are on disk; total 0: a pipe */
     int64_t docs;                    /* handed out so far */
     int64_t empty;                   /* null or empty documents that were skipped */
 };

@@ -138,7 +138,7 @@ enum iso_status iso_spm_train(struct iso_str *out, int64_t vocab,
                               bool (*next)(void *ctx, const char **text, size_t *len), void *ctx,
                               struct iso_err *err)
 {
-    /* Nothing about the text may be lost: no normalisation, no space added or taken away, bytes
+    /* Nothing about the text may be lost: no normalisation, no space added or removed, bytes
      * for what the vocabulary lacks.  One thread, so that nothing depends on their number.  The
      * ids of unknown, BOS and EOS are those of Llama's models. */
     const std::unordered_map<std::string, std::string> settings = {

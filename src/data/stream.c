@@ -398,7 +398,7 @@ static enum iso_status refill(struct iso_lines *l, struct iso_err *err)
     size_t got;
     enum iso_status st = iso_stream_read(l->stream, l->buf + l->end, l->room - l->end, &got, err);
     if (st != ISO_OK) {
-        drop(l, l->end - l->start); /* a line that was cut off is no line */
+        drop(l, l->end - l->start); /* half a line is not handed out */
         l->at_end = true;
         return st;
     }

@@ -328,7 +328,7 @@ assert row["sha256"] == hashlib.sha256(text).hexdigest()
 assert [p["licence"] for p in row["packages"]] == ["BSD-3-Clause", "unknown, see the file"]
 PY
 
-# ---- the folder packs as its texts do: nothing that lies beside them is taken for text
+# ---- the folder packs as its texts do: nothing beside them is read as text
 "$iso" -q pack out/*.txt --tokenizer bytes -T 15 --val 20% --out packed >/dev/null
 "$iso" pack out --tokenizer bytes -T 15 --val 20% --out packed_folder >/dev/null 2>stderr
 grep -qF "12 of 21 files skipped" stderr || fail "does not say what was skipped: $(cat stderr)"
@@ -336,7 +336,7 @@ for shard in packed/*.shard; do
     cmp "$shard" "packed_folder/$(basename "$shard")" || fail "the folder packs differently"
 done
 [ "$(cd packed && echo *)" = "$(cd packed_folder && echo *)" ] || fail "the folder has other shards"
-# A changed list of sources is no change of the text.
+# A changed list of sources does not change the text.
 cp -r out edited
 echo >>edited/SOURCES.md
 "$iso" -q pack edited --tokenizer bytes -T 15 --val 20% --out packed_folder | grep -q "nothing to do" ||

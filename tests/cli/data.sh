@@ -17,7 +17,7 @@ grep -Eq "^train +100 +6400 +400 +0.9375 +100.00%" "$work/out" || fail "counts: 
 "$iso" data "$work/p" --json > "$work/json"
 grep -q '"rows": 100' "$work/json" || fail "json: $(cat "$work/json")"
 
-# meta.json may hold any number; one that no integer holds is printed as it stands.
+# meta.json may hold any number; one that no integer holds is printed as it is.
 cp -r "$work/p" "$work/huge"
 sed -i 's/"kept": [0-9]*/"kept": 1e300/' "$work/huge/meta.json"
 "$iso" data "$work/huge" --json | grep -q '"kept": 1e+300' || fail "a count of 1e300"

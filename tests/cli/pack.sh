@@ -89,7 +89,7 @@ status=0; "$iso" pack "$work/damaged" --tokenizer bytes -T 127 --out "$work/much
 "$iso" pack "$work/damaged" --tokenizer bytes -T 127 --out "$work/much" --skip-bad --max-lost 40% \
     > /dev/null 2> "$work/err" || fail "--max-lost: $(cat "$work/err")"
 
-# Ready tokens of Parquet: a list of T+1 tokens is a row as it stands; no tokenizer is needed.
+# Ready tokens of Parquet: a list of T+1 tokens is a row as it is; no tokenizer is needed.
 "$iso" pack tests/data/parquet/duckdb_tokens_snappy_v1.parquet --vocab 65536 -T 15 --val 0 \
     --out "$work/ready" --json > "$work/log"
 grep -q '"cropped": 0' "$work/log" || fail "ready tokens: $(cat "$work/log")"

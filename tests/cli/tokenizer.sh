@@ -25,7 +25,7 @@ status=0; echo "1 2 999" | "$iso" tokenizer decode bytes 2> "$work/err" || statu
 { [ $status = 1 ] && grep -q "token 999 .*outside the vocabulary of 257" "$work/err"; } ||
     fail "id out of range: $(cat "$work/err")"
 status=0; "$iso" tokenizer encode bytes "$work" 2> "$work/err" || status=$?
-{ [ $status = 1 ] && grep -q "$work: cannot read" "$work/err"; } || fail "a folder is no file"
+{ [ $status = 1 ] && grep -q "$work: cannot read" "$work/err"; } || fail "a folder is not a file"
 status=0; "$iso" tokenizer encode nonsense < /dev/null 2> "$work/err" || status=$?
 { [ $status = 1 ] && grep -q "isodepth tokenizer train" "$work/err"; } || fail "unknown tokenizer"
 
@@ -43,7 +43,7 @@ done
     echo "this build has no SentencePiece"; exit 77
 }
 
-# Training: deterministic, and the model gives back what it was given.
+# Training: deterministic, and decoding returns the text.
 awk 'BEGIN { s = 7; split("lo re mi fa sol tre ka dor sun an", w, " ")
     for (i = 0; i < 3000; i++) { line = ""
         for (k = 0; k < 8; k++) { s = (s * 16807) % 2147483647
@@ -97,7 +97,7 @@ for t in 100000 63; do
     "$iso" pack --tokenizer "$work/data/tokenizer.model" -T $t --out "$work/data" "$work/text.txt" \
         > "$work/log" 2>&1 || [ $t = 100000 ] || fail "a model in the folder: $(cat "$work/log")"
     cmp "$work/a.model" "$work/data/tokenizer.model" || fail "the model in the folder is lost"
-    ! grep -q interrupted "$work/log" || fail "the model was taken for the remains of a packing"
+    ! grep -q interrupted "$work/log" || fail "the model counted as the remains of a packing"
 done
 "$iso" data "$work/data" --row 0 > /dev/null || fail "a packing with its model"
 

@@ -103,7 +103,7 @@ static void check_copy(const char *path, const struct docs *good, const char *by
     if (cut && kind.length && !got.failed)
         fail_msg("%s cut off at %zu went unnoticed", path, len);
     if (kind.checked && !got.failed && !same(&got, good))
-        fail_msg("%s: wrong data was taken as good", path);
+        fail_msg("%s: wrong data was read as good", path);
     if (kind.checked && !among(&kept, good))
         fail_msg("%s: wrong data was kept beside bad places", path);
     /* Skipping may only fail on files that cannot be opened at all, and then says so. */
@@ -116,7 +116,7 @@ static void check_copy(const char *path, const struct docs *good, const char *by
     free(kept.hashes);
 }
 
-/* Damages the file at `source`; the copies keep its name, which tells the format. */
+/* Damages the file at `source`; the copies keep its name, which shows the format. */
 static void damage(const char *source, struct kind kind)
 {
     struct iso_str file = {0};

@@ -583,7 +583,7 @@ static void move(const char *from, const char *to, const char *name)
     assert_int_equal(rename(source, target), 0);
 }
 
-/* Killed while a new packing takes the place of the old one: the next start goes on. */
+/* Killed while a new packing takes the place of the old one: the next start resumes. */
 static void test_killed_installation(void **state)
 {
     (void)state;
@@ -640,7 +640,7 @@ static void test_failed_replacement(void **state)
     empty_dir(dir);
 }
 
-/* Ready tokens: documents are taken as they are; a stream is cut into rows. */
+/* Ready tokens: documents stay as they are; a stream is cut into rows. */
 static void test_ready_tokens(void **state)
 {
     (void)state;

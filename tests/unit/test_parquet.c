@@ -1,5 +1,5 @@
 /* Parquet: every encoding x codec x page version x nulls that pyarrow and DuckDB write reads back
- * equal.  The files are made by tools/golden/parquet_files.py, whose formulas stand here again. */
+ * equal.  The files are made by tools/golden/parquet_files.py, whose formulas are repeated here. */
 #include "test.h"
 
 #include "base/file.h"

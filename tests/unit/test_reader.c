@@ -206,7 +206,7 @@ static void test_long_lines(void **state)
     iso_str_release(&wanted);
 }
 
-/* A line over the limit is an error with its number, and the next call goes on behind it: whether
+/* A line over the limit is an error with its number, and the next call resumes behind it: whether
  * it fits the buffer or not, ends in a newline or not. */
 static void test_line_limit(void **state)
 {
@@ -444,7 +444,7 @@ static void test_lost_document(void **state)
     unlink(path);
 }
 
-/* What lies beside the data is not taken for data, unless it is asked for. */
+/* Papers beside the data are not read as data, unless you ask for them. */
 static void test_papers_in_a_directory(void **state)
 {
     (void)state;
@@ -481,7 +481,7 @@ static void test_papers_in_a_directory(void **state)
     assert_string_equal(read_all(in_dir("papers/LICENCE"), NULL, NULL), "all of it|");
 }
 
-/* Links that lead back do not multiply paths; what is no file is never opened. */
+/* Links that lead back do not multiply paths; special files are never opened. */
 static void test_links_and_special_files(void **state)
 {
     (void)state;

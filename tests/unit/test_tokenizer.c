@@ -52,7 +52,8 @@ static uint32_t scalar(struct iso_rng *r)
     return c == 0x2581 ? 0x2580 : c;
 }
 
-/* Words and marks; the last one is U+2581, which SentencePiece cannot tell from a space. */
+/* Words and marks; the last one is U+2581, which SentencePiece does not distinguish from a space.
+ */
 static const char *const bits[] = {"the",
                                    "Of",
                                    "and",
