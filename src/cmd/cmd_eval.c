@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "base/settings.h"
+#include "cmd/find_tokenizer.h"
 #include "cmd/fit_args.h"
 #include "eval/eval.h"
 #include "eval/scores.h"
@@ -16,7 +17,7 @@
 
 enum { STRETCH = 10 }; /* prompts up to this many times the trained length */
 
-static const struct iso_eval_args defaults = {.tokenizer = "bytes", .max = 10000};
+static const struct iso_eval_args defaults = {.max = 10000};
 
 #define AT(field) offsetof(struct iso_eval_args, field)
 static const struct iso_opt options[] = {
@@ -24,10 +25,11 @@ static const struct iso_opt options[] = {
      .help = "a .safetensors file, or a run's directory"},
     {"suite", .letter = 's', .kind = ISO_OPT_STRING, .offset = AT(suite), .arg = "FILE",
      .help = "the list of tasks, such as suites/probes.yaml"},
-    {"data", .letter = 'd', .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR",
+    {"tasks", .kind = ISO_OPT_STRING, .offset = AT(tasks), .arg = "DIR",
      .help = "directory of the suite's task files"},
     {"tokenizer", .kind = ISO_OPT_STRING, .offset = AT(tokenizer), .arg = "NAME",
-     .help = "the tokenizer that the model was trained with: bytes, or a .model file"},
+     .help = "the tokenizer that the model was trained with: bytes, or a .model file",
+     .fallback = "that of the run's data; bytes for a model without a run"},
     {"recur", .letter = 'r', .kind = ISO_OPT_STRING, .offset = AT(recur), .arg = "R,R,...",
      .help = "run at these numbers of iterations, such as 1,2,4,8", .fallback = "as trained"},
     {"max-per-task", .kind = ISO_OPT_INT, .offset = AT(max),
@@ -49,7 +51,7 @@ static enum iso_status read_tasks(struct iso_eval_job *j)
         return st;
     j->task = ISO_ARENA_NEW_N(&j->arena, struct iso_task, j->suite.n);
     for (size_t i = 0; st == ISO_OK && i < j->suite.n; i++)
-        st = iso_task_read(&j->task[i], &j->suite.task[i], j->args->data, (size_t)j->args->max,
+        st = iso_task_read(&j->task[i], &j->suite.task[i], j->args->tasks, (size_t)j->args->max,
                            j->err);
     return st;
 }
@@ -235,9 +237,9 @@ static enum iso_status run_checkpoint(struct iso_eval_job *j, size_t c)
 static enum iso_status list_checkpoints(struct iso_eval_job *j)
 {
     const struct iso_eval_args *a = j->args;
-    if ((a->checkpoints.n == 0) == !j->study || !a->suite || !a->data)
+    if ((a->checkpoints.n == 0) == !j->study || !a->suite || !a->tasks)
         return iso_fail(j->err, ISO_USAGE,
-                        "needed: --checkpoint F, or a study, and --suite S.yaml --data DIR; e.g. "
+                        "needed: --checkpoint F, or a study, and --suite S.yaml --tasks DIR; e.g. "
                         "after isodepth probes --out DIR with suites/probes.yaml");
     if (j->study && a->out)
         return iso_fail(j->err, ISO_USAGE, "--out: the records of a study are in %s/eval",
@@ -252,7 +254,12 @@ static enum iso_status list_checkpoints(struct iso_eval_job *j)
 
 static enum iso_status run_checkpoints(struct iso_eval_job *j)
 {
-    enum iso_status st = iso_tokenizer_open(&j->tokenizer, j->args->tokenizer, j->err);
+    const char *name = j->args->tokenizer;
+    enum iso_status st = ISO_OK;
+    if (!name)
+        st = iso_find_tokenizer(&name, &j->arena, j->checkpoint[0], j->err);
+    if (st == ISO_OK)
+        st = iso_tokenizer_open(&j->tokenizer, name, j->err);
     if (st != ISO_OK)
         return st;
     for (size_t c = 0; st == ISO_OK && c < j->n_checkpoint; c++)

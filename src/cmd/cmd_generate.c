@@ -1,6 +1,7 @@
 /* isodepth generate: text from a checkpoint. */
 #include "cmd/cmd.h"
 
+#include "cmd/find_tokenizer.h"
 #include "data/tokenizer.h"
 #include "model/checkpoint.h"
 #include "model/generate.h"
@@ -16,8 +17,7 @@ struct generate_args {
     double temperature;
 };
 
-static const struct generate_args defaults = {
-    .tokenizer = "bytes", .tokens = 64, .temperature = 0.8, .seed = 1};
+static const struct generate_args defaults = {.tokens = 64, .temperature = 0.8, .seed = 1};
 
 #define AT(field) offsetof(struct generate_args, field)
 static const struct iso_opt options[] = {
@@ -28,7 +28,8 @@ static const struct iso_opt options[] = {
     {"ids", .kind = ISO_OPT_STRING, .offset = AT(ids), .arg = "N,N,...",
      .help = "the prompt as token ids; prints ids and needs no tokenizer"},
     {"tokenizer", .kind = ISO_OPT_STRING, .offset = AT(tokenizer), .arg = "NAME",
-     .help = "bytes, or a SentencePiece .model file"},
+     .help = "bytes, or a SentencePiece .model file",
+     .fallback = "that of the run's data; bytes for a model without a run"},
     {"tokens", .letter = 'n', .kind = ISO_OPT_INT, .offset = AT(tokens),
      .help = "tokens to generate", .min = 1, .max = 1e6},
     {"temperature", .kind = ISO_OPT_NUMBER, .offset = AT(temperature),
@@ -169,6 +170,26 @@ static enum iso_status generate(const struct generate_args *a, struct iso_model 
     return st;
 }
 
+/* Opens the tokenizer that was given, or that of the model's data, and checks that it fits. */
+static enum iso_status open_tokenizer(struct iso_tokenizer *t, const struct generate_args *a,
+                                      const struct iso_model *m, struct iso_err *err)
+{
+    struct iso_arena arena = {0};
+    const char *name = a->tokenizer;
+    enum iso_status st = ISO_OK;
+    if (!name)
+        st = iso_find_tokenizer(&name, &arena, a->checkpoint, err);
+    if (st == ISO_OK)
+        st = iso_tokenizer_open(t, name, err);
+    if (st == ISO_OK) {
+        st = iso_model_check_tokenizer(m, t->vocab, t->hash, err);
+        if (st != ISO_OK)
+            iso_fail_in(err, st, "%s", name);
+    }
+    iso_arena_release(&arena);
+    return st;
+}
+
 static enum iso_status with_model(const struct generate_args *a, struct iso_model *m,
                                   struct iso_err *err)
 {
@@ -176,15 +197,10 @@ static enum iso_status with_model(const struct generate_args *a, struct iso_mode
     struct iso_tokenizer t = {0};
     int depth;
     enum iso_status st = iso_depth_check(&depth, &m->arch, a->recur, err);
-    if (st == ISO_OK && a->ids) {
+    if (st == ISO_OK && a->ids)
         st = parse_ids(&prompt, a->ids, m->arch.vocab, err);
-    } else if (st == ISO_OK && (st = iso_tokenizer_open(&t, a->tokenizer, err)) == ISO_OK) {
-        st = iso_model_check_tokenizer(m, t.vocab, t.hash, err);
-        if (st == ISO_OK)
-            st = encode(&prompt, &t, a->prompt, err);
-        else
-            iso_fail_in(err, st, "%s", a->tokenizer);
-    }
+    else if (st == ISO_OK && (st = open_tokenizer(&t, a, m, err)) == ISO_OK)
+        st = encode(&prompt, &t, a->prompt, err);
     if (st == ISO_OK)
         st = check_length(a, &prompt, &m->arch, err);
     if (st == ISO_OK)

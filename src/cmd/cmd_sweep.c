@@ -8,6 +8,7 @@
 #include "cmd/choices.h"
 #include "cmd/shared_args.h"
 #include "cmd/study_fit.h"
+#include "cmd/study_options.h"
 #include "cmd/sweep_view.h"
 #include "data/loader.h"
 #include "isodepth.h"
@@ -33,8 +34,7 @@ struct sweep_args {
     struct iso_strings set, reuse, sbatch;
 };
 
-static const struct sweep_args defaults = {
-    .launcher = "local", .threads = 1, .retries = 2, .per_task = 1, .poll = 10};
+static const struct sweep_args defaults = {.retries = 2, .poll = 10};
 
 #define AT(field) offsetof(struct sweep_args, field)
 static const struct iso_opt options[] = {
@@ -45,7 +45,8 @@ static const struct iso_opt options[] = {
     {"jobs", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(jobs), .help = "runs at once",
      .fallback = "cores / threads per run", .min = 1, .max = 4096},
     {"threads-per-run", .kind = ISO_OPT_INT, .offset = AT(threads),
-     .help = "threads of each run; small models are fastest one per core", .min = 1, .max = 1024},
+     .help = "threads of each run; small models are fastest one per core",
+     .fallback = "1; without GRID.yaml as in the last start", .min = 1, .max = 1024},
     {"memory", .kind = ISO_OPT_NUMBER, .offset = AT(memory), .arg = "GB",
      .help = "memory for all runs together", .fallback = "80 % of what is free", .min = 1e-3,
      .max = 1e6},
@@ -69,7 +70,7 @@ static const struct iso_opt options[] = {
     {"no-fit", .kind = ISO_OPT_FLAG, .offset = AT(no_fit),
      .help = "stop when the runs are done: no fit, no report"},
     {"launcher", .kind = ISO_OPT_CHOICE, .offset = AT(launcher), .help = "where to train",
-     .choice = &iso_choice_launchers},
+     .fallback = "local; without GRID.yaml as in the last start", .choice = &iso_choice_launchers},
     {"partition", .kind = ISO_OPT_STRING, .offset = AT(partition), .arg = "NAME",
      .help = "slurm: partition"},
     {"time", .kind = ISO_OPT_STRING, .offset = AT(time), .arg = "LIMIT",
@@ -77,7 +78,7 @@ static const struct iso_opt options[] = {
              "and resumes"},
     {"per-task", .kind = ISO_OPT_INT, .offset = AT(per_task),
      .help = "slurm: runs that one task trains side by side, for clusters that give whole nodes",
-     .min = 1, .max = 1024},
+     .fallback = "1", .min = 1, .max = 1024},
     {"at-once", .kind = ISO_OPT_INT, .offset = AT(at_once),
      .help = "slurm: run at most N tasks of an array at once",
      .fallback = "what the cluster allows", .min = 1, .max = 1000000},
@@ -92,16 +93,25 @@ static const struct iso_opt options[] = {
     {0},
 };
 
+/* How to train: `sweep --out STUDY` alone uses these as its last start did. */
+static const char *const remembered[] = {"threads-per-run", "launcher", "partition",   "time",
+                                         "per-task",        "at-once",  "mem-per-cpu", "prologue",
+                                         "sbatch",          "set",      NULL};
+
 /* Everything that one call of the command holds. */
 struct call {
-    const struct sweep_args *a;
+    struct sweep_args *a;
+    struct sweep_args given; /* before defaults are filled in */
+    const char *path;        /* of the grid */
+    bool resumes;            /* the grid, the data and how to train are those of the study */
     struct iso_arena arena;
     struct iso_grid grid;
     struct iso_plan_run *runs;
     size_t n;
     const char **set; /* those of --set that are the trainer's, not the grid's */
     size_t n_set;
-    const char *data;
+    struct iso_strings saved_set; /* the same of the study's last start */
+    const char *data;             /* absolute once it is checked */
     const struct iso_launcher *launcher;
     struct iso_sweep sw;
     struct iso_err *err;
@@ -181,18 +191,42 @@ static enum iso_status apply_set(struct call *c, const char *assignment)
     return iso_train_set(&scratch, &c->arena, assignment, c->err);
 }
 
-static enum iso_status make_plan(struct call *c, const char *path)
+/* The runs of a resumed study are those it wants: of the seeds of its grid, --cells may have chosen
+ * some. */
+static enum iso_status keep_wanted(struct call *c)
 {
-    c->set = ISO_ARENA_NEW_N(&c->arena, const char *, c->a->set.n + 1);
-    enum iso_status st = iso_grid_read(&c->grid, &c->arena, path, c->err);
+    struct iso_record *recs = NULL;
+    size_t n = 0, kept = 0;
+    if (!iso_sweep_is_study(c->a->out))
+        return ISO_OK;
+    enum iso_status st = iso_sweep_read(&recs, &n, c->a->out, c->err);
+    for (size_t i = 0; st == ISO_OK && i < c->n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (recs[k].wanted && iso_str_eq(recs[k].id, c->runs[i].id)) {
+                c->runs[kept++] = c->runs[i];
+                break;
+            }
+    c->n = kept;
+    free(recs);
+    return st;
+}
+
+static enum iso_status make_plan(struct call *c)
+{
+    c->set = ISO_ARENA_NEW_N(&c->arena, const char *, c->a->set.n + c->saved_set.n + 1);
+    enum iso_status st = iso_grid_read(&c->grid, &c->arena, c->path, c->err);
+    for (size_t i = 0; st == ISO_OK && i < c->saved_set.n; i++)
+        st = apply_set(c, c->saved_set.at[i]);
     for (size_t i = 0; st == ISO_OK && i < c->a->set.n; i++)
         st = apply_set(c, c->a->set.at[i]);
     if (st != ISO_OK)
         return st;
     if (c->a->cells && !c->a->seeds)
         return iso_fail(c->err, ISO_USAGE, "--cells chooses what --seeds repeats; give --seeds N");
-    return c->a->seeds ? plan_seeds(c)
-                       : iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
+    if (c->a->seeds)
+        return plan_seeds(c);
+    st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
+    return st == ISO_OK && c->resumes ? keep_wanted(c) : st;
 }
 
 /* --- what would be done --- */
@@ -270,7 +304,7 @@ static enum iso_status dry_run(struct call *c)
 
 static enum iso_status check_data(struct call *c, char checksum[17])
 {
-    const char *dir = c->a->data ? c->a->data : c->grid.data;
+    const char *dir = c->a->data ? c->a->data : c->data ? c->data : c->grid.data;
     if (!dir)
         return iso_fail(c->err, ISO_USAGE, "which data? Give --data DIR (made by isodepth pack)");
     struct iso_dataset ds;
@@ -297,16 +331,14 @@ static enum iso_status check_data(struct call *c, char checksum[17])
 /* A study is trained with one kernel table: the grid's, or that of its first machine. */
 static enum iso_status pin_kernels(struct call *c)
 {
-    struct iso_str path = {0};
+    const struct iso_path path = iso_path_in(c->sw.dir, "grid.yaml");
     const struct iso_yaml *doc, *before = NULL;
     const struct iso_kern *kern;
     enum iso_status st = ISO_OK;
-    iso_str_printf(&path, "%s/grid.yaml", c->sw.dir);
     if (!c->grid.kernels && iso_file_exists(path.text)) {
         st = iso_yaml_read(&doc, &c->arena, path.text, c->err);
         before = st == ISO_OK ? iso_yaml_get(doc, "kernels") : NULL;
     }
-    iso_str_release(&path);
     if (before)
         c->grid.kernels = before->text;
     if (st != ISO_OK || c->grid.kernels)
@@ -317,23 +349,49 @@ static enum iso_status pin_kernels(struct call *c)
     return st;
 }
 
-/* The study keeps the grid as it was resolved, which the trainers read. */
-static enum iso_status keep_grid(struct call *c, const char *path)
+/* How it is trained, for the next start. */
+static void write_options(struct iso_str *out, const struct call *c)
 {
-    struct iso_str text = {0};
+    struct iso_json_out w = {out, 0, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    struct sweep_args how = c->given;
+    how.set = (struct iso_strings){.at = c->set, .n = c->n_set};
+    iso_study_options_put(&w, &iso_cmd_sweep, remembered, &how);
+    iso_json_end(&w, '}');
+}
+
+/* Whether the study's grid has these settings, below a line about its origin. */
+static bool has_grid(const struct call *c, const char *settings)
+{
+    struct iso_str old = {0};
+    bool same = iso_file_read(&old, c->path, NULL) == ISO_OK;
+    const char *end = same ? strchr(iso_str_text(&old), '\n') : NULL;
+    same = end && iso_str_eq(end + 1, settings);
+    iso_str_release(&old);
+    return same;
+}
+
+/* The study keeps the grid as it was resolved, which the trainers read, and how it is trained. */
+static enum iso_status keep_grid(struct call *c)
+{
+    struct iso_str text = {0}, how = {0};
     char hash[17];
-    iso_str_printf(&text, "# %s with its --set, as isodepth sweep resolved it\n", path);
+    iso_str_printf(&text, "# %s with its --set, as isodepth sweep resolved it\n", c->path);
     size_t first = text.len;
     iso_settings_write(&text, &c->grid, iso_grid_keys);
     snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(text.text + first, text.len - first, 0));
-    enum iso_status st =
-        iso_file_write(iso_path_in(c->sw.dir, "grid.yaml").text, text.text, text.len, c->err);
+    write_options(&how, c);
+    enum iso_status st = ISO_OK;
+    if (!(c->resumes && has_grid(c, text.text + first)))
+        st = iso_file_write(iso_path_in(c->sw.dir, "grid.yaml").text, text.text, text.len, c->err);
     const char *const facts[][2] = {{"grid_hash", hash},
+                                    {"options", how.text},
                                     {"version", ISODEPTH_VERSION},
                                     {"data_dir", c->data},
                                     {"cpu", iso_cpu_features()}};
     for (size_t i = 0; st == ISO_OK && i < sizeof facts / sizeof *facts; i++)
         st = iso_store_set(c->sw.store, facts[i][0], facts[i][1], c->err);
+    iso_str_release(&how);
     iso_str_release(&text);
     return st;
 }
@@ -376,7 +434,20 @@ static const char *trainer(struct call *c)
     return n > 0 ? iso_arena_strndup(&c->arena, self, (size_t)n) : "isodepth";
 }
 
-static enum iso_status open_study(struct call *c, const char *path, size_t *left)
+/* Plans; a resumed study still wants what it wanted, reused runs among it. */
+static enum iso_status plan_study(struct call *c)
+{
+    const size_t n = c->sw.n;
+    bool *wanted = ISO_ARENA_NEW_N(&c->arena, bool, n + 1);
+    for (size_t i = 0; i < n; i++)
+        wanted[i] = c->sw.runs[i].wanted;
+    enum iso_status st = iso_sweep_plan(&c->sw, c->runs, c->n, c->err);
+    for (size_t i = 0; st == ISO_OK && c->resumes && i < n; i++)
+        c->sw.runs[i].wanted |= wanted[i];
+    return st;
+}
+
+static enum iso_status open_study(struct call *c, size_t *left)
 {
     char checksum[17];
     enum iso_status st = check_data(c, checksum);
@@ -385,11 +456,11 @@ static enum iso_status open_study(struct call *c, const char *path, size_t *left
     if (st == ISO_OK)
         st = iso_sweep_pin_data(&c->sw, checksum, c->err);
     if (st == ISO_OK)
-        st = iso_sweep_plan(&c->sw, c->runs, c->n, c->err);
+        st = plan_study(c);
     if (st == ISO_OK)
         st = pin_kernels(c);
     if (st == ISO_OK)
-        st = keep_grid(c, path);
+        st = keep_grid(c);
     for (size_t i = 0; st == ISO_OK && i < c->a->reuse.n; i++) {
         size_t taken = 0;
         st = iso_sweep_reuse(&c->sw, c->a->reuse.at[i], &taken, c->err);
@@ -507,14 +578,14 @@ static enum iso_status rebuild(struct call *c)
     return st;
 }
 
-static enum iso_status do_sweep(struct call *c, const char *path)
+static enum iso_status do_sweep(struct call *c)
 {
     size_t left;
-    enum iso_status st = make_plan(c, path);
+    enum iso_status st = make_plan(c);
     if (st == ISO_OK && c->a->dry_run)
         return dry_run(c);
     if (st == ISO_OK)
-        st = open_study(c, path, &left);
+        st = open_study(c, &left);
     if (st != ISO_OK)
         return st;
     if (left == 0)
@@ -539,18 +610,60 @@ static enum iso_status check_sbatch(const struct iso_strings *flags, struct iso_
     return ISO_OK;
 }
 
+/* Without a grid the study is resumed as it was started. */
+static enum iso_status recall(struct call *c)
+{
+    struct iso_str text = {0};
+    const struct iso_json *saved = NULL;
+    c->resumes = true;
+    c->path = iso_arena_printf(&c->arena, "%s/grid.yaml", c->a->out);
+    if (!iso_file_exists(c->path))
+        return iso_fail(c->err, ISO_USAGE,
+                        "which grid? %s has none to resume; isodepth sweep GRID.yaml --data DIR "
+                        "--out STUDY starts a study",
+                        c->a->out);
+    iso_sweep_fact(&text, c->a->out, "data_dir");
+    c->data = text.len ? iso_arena_strdup(&c->arena, text.text) : NULL;
+    iso_sweep_fact(&text, c->a->out, "options");
+    enum iso_status st = ISO_OK;
+    if (text.len)
+        st = iso_json_parse(&saved, &c->arena, text.text, text.len, "options of the study", c->err);
+    struct iso_strings set = c->a->set; /* they join those of the last start */
+    c->a->set = (struct iso_strings){0};
+    if (st == ISO_OK && saved)
+        iso_study_options_take(c->a, &c->arena, &iso_cmd_sweep, remembered, saved);
+    c->saved_set = c->a->set;
+    c->a->set = set;
+    iso_str_release(&text);
+    return st;
+}
+
+static enum iso_status prepare(struct call *c, struct iso_operands ops)
+{
+    struct sweep_args *a = c->a;
+    if (!a->out && !(a->dry_run && ops.n))
+        return iso_fail(c->err, ISO_USAGE, "where to? Give --out STUDY");
+    c->path = ops.n ? ops.at[0] : NULL;
+    enum iso_status st = ops.n || a->rebuild ? ISO_OK : recall(c);
+    c->given = *a;
+    a->threads = a->threads ? a->threads : 1;
+    a->per_task = a->per_task ? a->per_task : 1;
+    c->launcher = a->launcher ? iso_launcher_find(a->launcher) : iso_launchers[0];
+    if (st == ISO_OK && !c->launcher)
+        st = iso_fail(c->err, ISO_BAD_INPUT,
+                      "%s: it was started with the launcher %s, which this "
+                      "program does not have; give --launcher",
+                      a->out, a->launcher);
+    return st == ISO_OK ? check_sbatch(&a->sbatch, c->err) : st;
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
-    struct call c = {.a = args, .err = err, .sw = {.lock = -1}};
-    c.launcher = iso_launcher_find(c.a->launcher);
-    if (!c.a->out && !c.a->dry_run)
-        return iso_fail(err, ISO_USAGE, "where to? Give --out STUDY");
-    if (!c.a->rebuild && ops.n == 0)
-        return iso_fail(err, ISO_USAGE,
-                        "which grid? isodepth sweep GRID.yaml --data DIR --out STUDY");
-    enum iso_status st = check_sbatch(&c.a->sbatch, err);
+    struct sweep_args a = *(const struct sweep_args *)args;
+    struct call c = {.a = &a, .err = err, .sw = {.lock = -1}};
+    enum iso_status st = prepare(&c, ops);
     if (st == ISO_OK)
-        st = c.a->rebuild ? rebuild(&c) : do_sweep(&c, ops.at[0]);
+        st = a.rebuild ? rebuild(&c) : do_sweep(&c);
     iso_sweep_close(&c.sw);
     iso_arena_release(&c.arena);
     return st;
@@ -563,11 +676,13 @@ const struct iso_cmd iso_cmd_sweep = {
     .details =
         "Plans the grid, trains what is missing (largest first), fits and writes "
         "STUDY/report/report.html. Started again it does what is missing and nothing else; a "
-        "changed grid adds runs and keeps the old ones. It may be stopped or killed at any time: "
+        "changed grid adds runs and keeps the old ones. Stop it or kill it at any time: "
         "at most the steps since the last checkpoint are lost. Exit code 3 means stopped and "
         "resumable.\n\n"
-        "A study is one folder per run and a store study.db that can be made anew from the folders "
-        "(--rebuild). docs/studies.md tells more; docs/cluster.md is about --launcher slurm.",
+        "Without GRID.yaml it resumes STUDY with the grid, the data and the options of its last "
+        "start.\n\n"
+        "A study is one folder per run and a store study.db that can be rebuilt from the folders "
+        "(--rebuild). docs/studies.md has more; docs/cluster.md is about --launcher slurm.",
     .group = "Study",
     .min_operands = 0,
     .max_operands = 1,

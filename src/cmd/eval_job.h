@@ -9,7 +9,7 @@
 
 struct iso_eval_args {
     struct iso_strings checkpoints;
-    const char *suite, *data, *tokenizer, *recur, *out;
+    const char *suite, *tasks, *tokenizer, *recur, *out;
     int64_t max, threads;
     bool json, latex;
 };

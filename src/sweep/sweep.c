@@ -359,6 +359,15 @@ static bool is_trained(const char *study, const struct iso_record *rec)
     return is_held(iso_sweep_path(study, rec->id, ".running").text);
 }
 
+void iso_sweep_fact(struct iso_str *value, const char *dir, const char *key)
+{
+    struct iso_store *store;
+    iso_str_clear(value);
+    if (iso_store_open(&store, iso_path_in(dir, "study.db").text, ISO_STORE_READ, NULL) == ISO_OK)
+        (void)iso_store_get(store, value, key, NULL);
+    iso_store_close(store);
+}
+
 enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
                                struct iso_err *err)
 {

@@ -24,7 +24,7 @@ SUMS
     --set depth=6 --set transfer.width=64 --set transfer.looped_r=2 --out "$tmp/m.safetensors" ||
     fail "init"
 run() {
-    "$iso" eval -c "$tmp/m.safetensors" --suite suites/probes.yaml --data "$tmp/probes" \
+    "$iso" eval -c "$tmp/m.safetensors" --suite suites/probes.yaml --tasks "$tmp/probes" \
         --max-per-task 6 "$@"
 }
 run --json --out "$tmp/out" > "$tmp/first.json" || fail "eval"
@@ -58,7 +58,7 @@ printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: langu
 mkdir -p "$tmp/runs/x" "$tmp/runs/y" "$tmp/runs/z" "$tmp/other/x"
 for d in runs/x runs/y runs/z other/x; do cp "$tmp/m.safetensors" "$tmp/$d/model.safetensors"; done
 record() { # DIR ARGUMENTS...
-    (cd "$tmp/runs/$1" && shift && "$iso" eval --suite "$tmp/one.yaml" --data "$tmp/probes" \
+    (cd "$tmp/runs/$1" && shift && "$iso" eval --suite "$tmp/one.yaml" --tasks "$tmp/probes" \
         --max-per-task 2 "$@") >/dev/null || fail "eval $*"
 }
 record . --out "$tmp/kept" -c ../runs/x/
@@ -78,31 +78,31 @@ expect() { # MESSAGE ARGUMENTS...
     grep -qF -- "$want" "$tmp/err" || fail "message: $(cat "$tmp/err"), want: $want"
 }
 expect "needed: --checkpoint F, or a study" --suite suites/probes.yaml
-expect "no such task file" -c "$tmp/m.safetensors" --suite suites/probes.yaml --data "$tmp"
+expect "no such task file" -c "$tmp/m.safetensors" --suite suites/probes.yaml --tasks "$tmp"
 expect "expected numbers from 1" -c "$tmp/m.safetensors" --suite suites/probes.yaml \
-    --data "$tmp/probes" -r 1,x --max-per-task 6
+    --tasks "$tmp/probes" -r 1,x --max-per-task 6
 for recur in ',' ''; do
     expect "--recur: expected numbers from 1, found none" -c "$tmp/m.safetensors" \
-        --suite suites/probes.yaml --data "$tmp/probes" --recur "$recur"
+        --suite suites/probes.yaml --tasks "$tmp/probes" --recur "$recur"
 done
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: schema, num_fewshot: 0.5}]\n' > "$tmp/bad.yaml"
 expect "bad.yaml:1: num_fewshot: expected a whole number, found 0.5" -c "$tmp/m.safetensors" \
-    --suite "$tmp/bad.yaml" --data "$tmp/probes"
+    --suite "$tmp/bad.yaml" --tasks "$tmp/probes"
 printf 'tasks: [{name: a, file: b}]\ngroups: {x: X}\n' > "$tmp/bad.yaml"
-expect "key group is missing" -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
+expect "key group is missing" -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --tasks "$tmp/probes"
 for name in ../../b b/c . ..; do
     printf 'groups: {x: X}\ntasks:\n  - {name: %s, file: depth_d0.jsonl, group: x, task_type: schema}\n' \
         "$name" > "$tmp/bad.yaml"
     expect "bad.yaml:3: name: \"$name\" is not a name of a file" -c "$tmp/m.safetensors" \
-        --suite "$tmp/bad.yaml" --data "$tmp/probes"
+        --suite "$tmp/bad.yaml" --tasks "$tmp/probes"
 done
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: guess}]\n' > "$tmp/bad.yaml"
-expect 'unknown value "guess"' -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --data "$tmp/probes"
+expect 'unknown value "guess"' -c "$tmp/m.safetensors" --suite "$tmp/bad.yaml" --tasks "$tmp/probes"
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: language_modeling, num_fewshot: [2]}]\n' > "$tmp/core.yaml"
-"$iso" eval -c "$tmp/m.safetensors" --suite "$tmp/core.yaml" --data "$tmp/probes" \
+"$iso" eval -c "$tmp/m.safetensors" --suite "$tmp/core.yaml" --tasks "$tmp/probes" \
     --max-per-task 4 -r 1,2,1,2 > "$tmp/core.txt" || fail "CORE form"
 [ "$(grep -c '^core *a *m.safetensors@r1' "$tmp/core.txt")" = 1 ] || fail "--recur: $(cat "$tmp/core.txt")"
-"$iso" eval -c "$tmp/m.safetensors" --suite "$tmp/core.yaml" --data "$tmp/probes" \
+"$iso" eval -c "$tmp/m.safetensors" --suite "$tmp/core.yaml" --tasks "$tmp/probes" \
     --max-per-task 4 --latex | grep -q toprule || fail "--latex"
 
 # The whole five-axis suite, where its files are.
@@ -110,7 +110,7 @@ if [ -d ../shared/data/evals ]; then
     "$iso" init --set vocab=32000 --set seq_len=256 --set d_model=16 --set head=16 --set r=2 \
         --set depth=6 --set transfer.width=64 --set transfer.looped_r=2 \
         --out "$tmp/l.safetensors" || fail "init"
-    "$iso" eval -c "$tmp/l.safetensors" --suite suites/five_axes.yaml --data ../shared/data/evals \
+    "$iso" eval -c "$tmp/l.safetensors" --suite suites/five_axes.yaml --tasks ../shared/data/evals \
         --tokenizer ../shared/data/llama2_tokenizer.model --max-per-task 20 --json > "$tmp/five" ||
         fail "five axes"
     [ "$(grep -c '"task"' "$tmp/five")" = 20 ] || fail "20 tasks"

@@ -6,7 +6,7 @@ set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 data=tests/golden/data
-"$B/isodepth" eval -c $data/eval/model.safetensors --suite $data/eval/suite.yaml --data $data/eval \
+"$B/isodepth" eval -c $data/eval/model.safetensors --suite $data/eval/suite.yaml --tasks $data/eval \
     --recur 2,3 --out "$tmp" >/dev/null || { echo "FAILED: eval"; exit 1; }
 python3 - "$tmp" $data/eval_scores.txt <<'PY' || { echo "FAILED: scores"; exit 1; }
 import json, sys

@@ -10,7 +10,7 @@ sed -i 's/widths: .*/widths: [1]/' "$tmp/grid.yaml" # four runs
 "$iso" sweep "$tmp/grid.yaml" --data "$tmp/data" --out "$tmp/study" --jobs 2 >/dev/null 2>&1 ||
     fail "sweep"
 score() { "$iso" eval "$tmp/study" --suite tests/golden/data/eval/suite.yaml \
-    --data tests/golden/data/eval "$@"; }
+    --tasks tests/golden/data/eval "$@"; }
 score > "$tmp/text" || fail "eval"
 [ "$(wc -l < "$tmp/study/eval.csv")" = 13 ] || fail "four runs on three tasks: $(cat "$tmp/study/eval.csv")"
 [ "$(find "$tmp/study/eval" -name '*.jsonl' | wc -l)" = 12 ] || fail "records"
@@ -55,6 +55,6 @@ score > "$tmp/text" 2> "$tmp/err" || fail "without one"
 grep -q "1 finished runs of .* have no weights" "$tmp/err" || fail "not said: $(cat "$tmp/err")"
 [ "$(wc -l < "$tmp/text")" = 4 ] || fail "three runs: $(cat "$tmp/text")"
 sort "$tmp/study/eval.csv" | cmp -s - "$tmp/before.csv" || fail "lost rows of the run without weights"
-"$iso" eval "$tmp/study" -c x --suite a --data b 2>"$tmp/err" && fail "both"
+"$iso" eval "$tmp/study" -c x --suite a --tasks b 2>"$tmp/err" && fail "both"
 grep -q "needed:" "$tmp/err" || fail "usage"
 echo ok

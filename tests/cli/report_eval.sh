@@ -15,7 +15,7 @@ grep -q 'report: .*report.html' "$tmp/swept" || fail "no fit: $(cat "$tmp/swept"
 ! grep -q 'id="eval"' "$tmp/study/report/report.html" || fail "a section without an evaluation"
 
 "$iso" probes --out "$tmp/probes" >/dev/null || fail "probes"
-"$iso" eval "$tmp/study" --suite suites/probes.yaml --data "$tmp/probes" --max-per-task 6 \
+"$iso" eval "$tmp/study" --suite suites/probes.yaml --tasks "$tmp/probes" --max-per-task 6 \
     --recur 1,2,4 >/dev/null 2>"$tmp/log" || fail "eval: $(cat "$tmp/log")"
 "$iso" -q report "$tmp/study" --starts 20 --resamples 0 --out "$tmp/r" >/dev/null || fail "report"
 
@@ -93,7 +93,7 @@ sweep > "$tmp/again" || fail "sweep once more"
 # A suite scored at the trained depth alone has tasks, and no curve over depth.
 printf 'groups: {m: More}\ntasks: [{name: more, file: facts.jsonl, group: m, task_type: language_modeling}]\n' \
     > "$tmp/more.yaml"
-"$iso" eval "$tmp/study" --suite "$tmp/more.yaml" --data tests/golden/data/eval >/dev/null || fail "more"
+"$iso" eval "$tmp/study" --suite "$tmp/more.yaml" --tasks tests/golden/data/eval >/dev/null || fail "more"
 "$iso" -q report "$tmp/study" --starts 20 --resamples 0 --out "$tmp/r" >/dev/null || fail "report"
 grep -q More "$tmp/r/tables/eval-tasks.tex" || fail "the other suite's task is not in the table"
 grep -qi 'nan\|More' "$tmp/r/tables/eval-depth.tex" && fail "$(cat "$tmp/r/tables/eval-depth.tex")"

@@ -107,6 +107,12 @@ sweep pushed --retries 0 > out 2> log || { cat log; fail "a preempted task"; }
 want 'PREEMPTED' log "a preempted task"
 want '6 runs: 6 done' out "a preempted task"
 
+# Resumed by its name alone it goes to the queue again, with the same options.
+rm -r few/runs/*; calls=$(wc -l < fake/calls)
+timeout -k 5 60 "$iso" sweep --no-fit --poll 0.2 --out few > out 2> log || { cat log; fail "resuming"; }
+[ "$(wc -l < fake/calls)" = $((calls + 1)) ] || fail "resuming: not by sbatch"
+tail -n 1 fake/calls | grep -qF -- '--array=1-6%2 ' || fail "resuming: $(tail -n 1 fake/calls)"
+
 # Names that sbatch cannot carry are refused.
 sweep 'back\slash' > out 2> log && fail "a backslash"
 want 'rename the folder' log "a backslash"

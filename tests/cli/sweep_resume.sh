@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# `sweep --out STUDY` alone resumes a study as it was started; status knows what it resumes from;
+# eval and generate find the tokenizer of the data.
+set -u
+. tests/cli/sweep_lib.bash
+standin=$(realpath "$(dirname "$0")/../standin_trainer")
+suite=$(realpath tests/golden/data/eval)
+make_data
+cd "$tmp" || exit 1
+make_grid toy.yaml
+want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
+
+# A grid that --seeds and --cells widened, a setting of the trainer, r = 1 from elsewhere.
+export ISO_TRAIN_PROGRAM=$standin STANDIN_STEPS=40 STANDIN_SLEEP=0.001
+make_grid base.yaml '[1]'
+make_grid case.yaml '[2]'
+"$iso" sweep base.yaml --no-fit --data data --out base >/dev/null 2>&1 || fail "the baseline"
+STANDIN_SLEEP=0.05 "$iso" sweep case.yaml --no-fit --data data --out case --reuse base --seeds 2 \
+    --cells 'budget=2e10' --set save_every=7 --threads-per-run 2 > out 2> log &
+scheduler=$!
+for _ in $(seq 200); do grep -qs checkpoint case/runs/*/latest && break; sleep 0.05; done
+kill -INT $scheduler
+wait $scheduler
+[ $? = 3 ] || { cat log; fail "Ctrl-C"; }
+"$iso" status case > out
+want '15 runs: 6 done, 9 planned' out "status after Ctrl-C"
+want 'stopped, resumes at step' out "status after Ctrl-C: progress"
+"$iso" status case --json | python3 -c '
+import json, sys
+s = json.load(sys.stdin)
+assert s["begun"] and all(r["saved"] > 0 and r["status"] == "planned" for r in s["begun"]), s
+' || fail "status --json"
+mv case.yaml gone.yaml
+"$iso" sweep --out case --no-fit > out 2> log || { cat log; fail "resuming"; }
+want '15 runs: 15 done' out "resuming: the same runs"
+want 'from its checkpoint' log "resuming: where it was"
+python3 - <<'PY' || fail "the options of the start"
+import json, sqlite3
+o = json.loads(sqlite3.connect("case/study.db").execute(
+    "SELECT value FROM fact WHERE key = 'options'").fetchone()[0])
+assert o == {"threads-per-run": 2, "set": ["save_every=7"]}, o
+PY
+"$iso" sweep --out case --no-fit > out 2> log || fail "resuming a finished study"
+want 'nothing is left to do' out "resuming a finished study"
+grep -q '^# case.yaml' case/grid.yaml || fail "the grid was written again"
+
+# Nothing to resume; data that moved.
+"$iso" sweep --out nowhere 2> log
+[ $? = 2 ] || fail "nothing to resume: exit"
+want 'nowhere has none to resume' log "nothing to resume"
+mv data moved
+"$iso" sweep --out case --no-fit 2> log && fail "data that moved"
+want 'data' log "data that moved"
+"$iso" sweep --out case --no-fit --data moved > out 2> log || { cat log; fail "data elsewhere"; }
+mv moved data
+unset ISO_TRAIN_PROGRAM
+
+# The tokenizer of the data: eval and generate need not be told.
+"$iso" tokenizer train --vocab 300 --out tok.model text.txt >/dev/null 2>&1 || fail "tokenizer"
+"$iso" pack text.txt --out pieces --tokenizer tok.model --seq-len 32 --val 10% >/dev/null 2>&1 ||
+    fail "pack"
+"$iso" sweep toy.yaml --set vocab=300 --set 'budgets=[4e9]' --set 'widths=[1]' --no-fit \
+    --data pieces --out spm >/dev/null 2> log || { cat log; fail "a study with a tokenizer"; }
+run=spm/runs/$(ls spm/runs | head -n 1)
+for file in "$run" "$run/model.safetensors"; do
+    "$iso" generate -c "$file" --prompt "Document 7" -n 8 > found 2> log || { cat log; fail "generate"; }
+    "$iso" generate -c "$file" --prompt "Document 7" -n 8 --tokenizer tok.model > told || fail "generate"
+    cmp -s found told || fail "generate: another tokenizer"
+done
+"$iso" eval spm --suite "$suite/suite.yaml" --tasks "$suite" > found 2> log || { cat log; fail "eval"; }
+rm -r spm/eval spm/eval.csv
+"$iso" eval spm --suite "$suite/suite.yaml" --tasks "$suite" --tokenizer tok.model > told || fail "eval"
+cmp -s found told || fail "eval: another tokenizer"
+mv pieces away
+"$iso" generate -c "$run" --prompt "Document 7" 2> log && fail "no data any more"
+want 'give its tokenizer with --tokenizer' log "no data any more"
+echo ok
