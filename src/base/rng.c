@@ -1,6 +1,8 @@
 /* Random numbers: see rng.h. */
 #include "base/rng.h"
 
+#include "base/fmath.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +46,7 @@ double iso_rng_normal(struct iso_rng *rng)
     /* Box and Muller's pair, of which one half is enough: a stateless draw is worth more here
      * than the second half. */
     double u = 1.0 - iso_rng_uniform(rng), v = iso_rng_uniform(rng);
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586477 * v);
+    return sqrt(-2.0 * iso_log(u)) * iso_cos(6.283185307179586477 * v);
 }
 
 uint64_t iso_rng_below(struct iso_rng *rng, uint64_t bound)

@@ -52,7 +52,7 @@ static float softmax_row(float *s, float *max, float *sum, float scale, size_t n
     }
     for (size_t i = n; i < width; i++)
         s[i] = 0;
-    float older = *sum > 0 ? expf((*max - top) * scale) : 0;
+    float older = *sum > 0 ? (float)iso_exp((double)((*max - top) * scale)) : 0;
     *max = top;
     *sum = *sum * older + v_sum(total);
     return older;
@@ -84,7 +84,7 @@ static void attend_chunk(float *out, float *lse, float *max, float *sum,
                       c0 > 0);
         for (size_t r = t; r < t + rows && first + r < c0 + n; r++) { /* these rows have seen all */
             scale_vec(out + r * D, 1 / sum[r], out + r * D, Q);
-            lse[r] = max[r] * scale + logf(sum[r]);
+            lse[r] = max[r] * scale + (float)iso_log((double)sum[r]);
         }
     }
 }

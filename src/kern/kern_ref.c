@@ -7,6 +7,8 @@
  * The packed right-hand side is simply B in row-major order. */
 #include "kern/tables.h"
 
+#include "base/fmath.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -185,14 +187,14 @@ static double attend_row(float *out, double *y, const float *q, const float *key
     for (size_t i = 0; i < Q; i++)
         y[i] = 0;
     for (size_t j = 0; j < n; j++) {
-        double p = exp(dot_ref(q, keys + j * stride, Q) / sqrt((double)Q) - max);
+        double p = iso_exp(dot_ref(q, keys + j * stride, Q) / sqrt((double)Q) - max);
         sum += p;
         for (size_t i = 0; i < Q; i++)
             y[i] += p * values[j * stride + i];
     }
     for (size_t i = 0; i < Q; i++)
         out[i] = (float)(y[i] / sum);
-    return max + log(sum);
+    return max + iso_log(sum);
 }
 
 static void attention_ref(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
@@ -207,7 +209,7 @@ static void attention_ref(float *out, float *lse, struct iso_attended x, size_t 
     ws->macs += iso_attention_macs(x.first, x.T, D);
 }
 
-/* With p = exp(s − lse):  dv_j += p dout,  ds = p (dout·v_j − dout·out),  dq += ds k_j/√Q,
+/* With p = iso_exp(s − lse):  dv_j += p dout,  ds = p (dout·v_j − dout·out),  dq += ds k_j/√Q,
  * dk_j += ds q/√Q. */
 static void attention_bwd_ref(float *dqkv, const float *dout, const float *out, const float *lse,
                               const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws)
@@ -223,7 +225,7 @@ static void attention_bwd_ref(float *dqkv, const float *dout, const float *out, 
             for (size_t j = 0; j <= t; j++) {
                 const float *k = qkv + j * 3 * D + D + h * Q, *v = k + D;
                 float *dk = dqkv + j * 3 * D + D + h * Q, *dv = dk + D;
-                double p = exp(dot_ref(q, k, Q) / root - lse[h * T + t]);
+                double p = iso_exp(dot_ref(q, k, Q) / root - lse[h * T + t]);
                 double ds = p * (dot_ref(dy, v, Q) - drop) / root;
                 for (size_t i = 0; i < Q; i++) {
                     dv[i] += (float)(p * dy[i]);
@@ -262,19 +264,19 @@ static void scatter_add_ref(float *dtable, const float *dx, const int32_t *token
         add_ref(dtable + (size_t)token[m] * D, dx + m * D, D);
 }
 
-/* One row: y = cap tanh(z/cap), loss = log Σ exp(y) − y[target],
+/* One row: y = cap iso_tanh(z/cap), loss = log Σ iso_exp(y) − y[target],
  * dz = scale (softmax(y) − onehot(target)) (1 − (y/cap)²). */
 static float xent_row(float *z, size_t target, size_t V, size_t V_real, float cap, float scale)
 {
     double sum = 0;
     /* |y| ≤ cap, so exp needs no shift by the maximum. */
     for (size_t j = 0; j < V_real; j++)
-        sum += exp(cap * tanh((double)z[j] / cap));
-    double loss = log(sum) - cap * tanh((double)z[target] / cap);
+        sum += iso_exp(cap * iso_tanh((double)z[j] / cap));
+    double loss = iso_log(sum) - cap * iso_tanh((double)z[target] / cap);
     if (scale != 0) {
         for (size_t j = 0; j < V_real; j++) {
-            double u = tanh((double)z[j] / cap);
-            z[j] = (float)(scale * (exp(cap * u) / sum - (j == target)) * (1 - u * u));
+            double u = iso_tanh((double)z[j] / cap);
+            z[j] = (float)(scale * (iso_exp(cap * u) / sum - (j == target)) * (1 - u * u));
         }
         fill_ref(z + V_real, 0, V - V_real);
     }

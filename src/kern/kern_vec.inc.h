@@ -2,6 +2,7 @@
  * function that puts them into a table, and includes this; its -m flags choose the width (see
  * vec.h).  It may bring its own gemm and packing by defining ISO_VEC_GEMM, ISO_VEC_PACK and
  * ISO_VEC_PACK_BYTES. */
+#include "base/fmath.h"
 #include "kern/tables.h"
 #include "kern/vec.h"
 

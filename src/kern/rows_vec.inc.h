@@ -219,7 +219,7 @@ static float sum_capped(float *z, size_t n, float cap, bool keep)
  * all of the gradient but a factor, a second cheap pass multiplies by scale/sum. */
 static float xent_row_vec(float *z, size_t target, size_t V, size_t V_real, float cap, float scale)
 {
-    double at = tanh((double)z[target] / cap), sum = 0;
+    double at = iso_tanh((double)z[target] / cap), sum = 0;
     for (size_t i = 0; i < V_real; i += XENT_BLOCK) {
         size_t n = V_real - i < XENT_BLOCK ? V_real - i : XENT_BLOCK;
         sum += (double)sum_capped(z + i, n, cap, scale != 0);
@@ -229,7 +229,7 @@ static float xent_row_vec(float *z, size_t target, size_t V, size_t V_real, floa
         z[target] -= (float)(scale * (1 - at * at));
         fill_vec(z + V_real, 0, V - V_real);
     }
-    return (float)(log(sum) - cap * at);
+    return (float)(iso_log(sum) - cap * at);
 }
 
 static bool none_above(const float *z, float limit, size_t n)

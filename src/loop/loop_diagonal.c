@@ -9,13 +9,15 @@
  * The d-vectors a and δ are small, and this file does their arithmetic itself. */
 #include "loop/loop.h"
 
+#include "base/fmath.h"
+
 #include <math.h>
 
 enum { LOG_A, DELTA, B_MATRIX };
 
 /* The layout of `saved`. */
 struct saved {
-    float *decay, *gain;   /* [d] each: exp(−ΔA) and Δ */
+    float *decay, *gain;   /* [d] each: e^−ΔA and Δ */
     float *ddecay, *dgain; /* [d] each */
     float *Be, *dBe;       /* [rows, d] each */
 };
@@ -64,14 +66,19 @@ static double flops_once(const struct iso_loop_shape *s)
     return has_matrix(s) ? 2.0 * (double)s->d * (double)s->d : 0;
 }
 
+static float exp_of(float x)
+{
+    return (float)iso_exp((double)x);
+}
+
 static float softplus(float x)
 {
-    return x > 20 ? x : log1pf(expf(x));
+    return x > 20 ? x : (float)iso_log1p(iso_exp((double)x));
 }
 
 static double decay_of(const float *const *w, size_t channel)
 {
-    return exp(-(double)softplus(w[DELTA][channel]) * exp((double)w[LOG_A][channel]));
+    return iso_exp(-(double)softplus(w[DELTA][channel]) * iso_exp((double)w[LOG_A][channel]));
 }
 
 static double decay_mean(const float *const w[ISO_LOOP_PARAMS], const struct iso_loop_shape *s)
@@ -96,7 +103,7 @@ static void start(struct iso_loop_pass *p, float *S, const float *e)
     size_t d = p->shape.d, n = p->rows * d;
     for (size_t c = 0; c < d; c++) {
         v.gain[c] = softplus(p->w[DELTA][c]);
-        v.decay[c] = expf(-v.gain[c] * expf(p->w[LOG_A][c]));
+        v.decay[c] = exp_of(-v.gain[c] * exp_of(p->w[LOG_A][c]));
     }
     p->kern->fill(v.ddecay, 0, 2 * d); /* and dgain behind it */
     p->kern->fill(v.dBe, 0, n);
@@ -133,9 +140,9 @@ static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const floa
 static void vector_grads(struct iso_loop_pass *p, const struct saved *v)
 {
     for (size_t c = 0; c < p->shape.d; c++) {
-        float A = expf(p->w[LOG_A][c]), slope = -A * v->decay[c] * v->ddecay[c];
+        float A = exp_of(p->w[LOG_A][c]), slope = -A * v->decay[c] * v->ddecay[c];
         p->dw[LOG_A][c] += slope * v->gain[c];
-        p->dw[DELTA][c] += (v->dgain[c] + slope) / (1 + expf(-p->w[DELTA][c]));
+        p->dw[DELTA][c] += (v->dgain[c] + slope) / (1 + exp_of(-p->w[DELTA][c]));
     }
 }
 

@@ -1,9 +1,9 @@
 /* A model: see model.h. */
 #include "model/model.h"
 
+#include "base/fmath.h"
 #include "base/mem.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { LINE = 64, ROPE_BASE = 10000 };
@@ -139,9 +139,9 @@ void iso_model_extend(struct iso_model *m, size_t n)
     m->sin = iso_realloc(m->sin, n * half, sizeof *m->sin);
     for (size_t t = m->positions; t < n; t++)
         for (size_t j = 0; j < half; j++) {
-            double angle = (double)t * pow(ROPE_BASE, -(double)j / (double)half);
-            m->cos[t * half + j] = (float)cos(angle);
-            m->sin[t * half + j] = (float)sin(angle);
+            double angle = (double)t * iso_pow(ROPE_BASE, -(double)j / (double)half);
+            m->cos[t * half + j] = (float)iso_cos(angle);
+            m->sin[t * half + j] = (float)iso_sin(angle);
         }
     m->positions = n;
 }

@@ -4,7 +4,7 @@
  *   with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ), t from 1. */
 #include "optim/optim.h"
 
-#include <math.h>
+#include "base/fmath.h"
 
 #define BETA1 0.8
 #define BETA2 0.95
@@ -12,7 +12,7 @@
 
 static void step(const struct iso_update *u)
 {
-    double t = (double)u->t + 1, c1 = 1 / (1 - pow(BETA1, t)), c2 = 1 / (1 - pow(BETA2, t));
+    double t = (double)u->t + 1, c1 = 1 / (1 - iso_pow(BETA1, t)), c2 = 1 / (1 - iso_pow(BETA2, t));
     u->kern->adamw(u->w, u->state[0], u->state[1], u->g, u->n, (float)u->rate, (float)BETA1,
                    (float)BETA2, EPS, (float)c1, (float)c2);
 }

@@ -1,7 +1,7 @@
 /* Learning rates: see rates.h. */
 #include "plan/rates.h"
 
-#include <math.h>
+#include "base/fmath.h"
 
 #define RATE(group, text)                                                                          \
     .kind = ISO_KEY_NUMBER, .offset = offsetof(struct iso_rates, of[group]), .min = 1e-12,         \
@@ -76,9 +76,9 @@ static const struct {
 struct iso_rates iso_rates_transfer(const struct iso_rates *base, const struct iso_transfer *t,
                                     const struct iso_arch *a, double batch, double tokens)
 {
-    double over_batch = pow(batch / (double)t->batch_tokens, t->batch_exponent);
-    double over_data = pow(tokens / iso_transfer_tokens(t, a), t->data_exponent);
-    double over_width = pow((double)a->d_model / (double)t->width, t->width_exponent);
+    double over_batch = iso_pow(batch / (double)t->batch_tokens, t->batch_exponent);
+    double over_data = iso_pow(tokens / iso_transfer_tokens(t, a), t->data_exponent);
+    double over_width = iso_pow((double)a->d_model / (double)t->width, t->width_exponent);
     struct iso_rates rates = *base;
     for (int g = 0; g < ISO_N_GROUP; g++) {
         rates.of[g] *= scaled_by[g].batch ? over_batch : 1;
