@@ -173,7 +173,7 @@ lint:
 
 ## format: lay out the sources with clang-format
 format:
-	clang-format -i $(wildcard src/*/*.c src/*/*.h src/*/*.cc include/*.h tests/*/*.c tests/*.h \
+	clang-format -i $(wildcard src/*/*.c src/*/*.h src/*/*.cc include/*.h tests/*/*.c tests/*.c tests/*.h \
 	    fuzz/*.c bench/*.c)
 
 ## install: program, library, header, man pages, completion under PREFIX

@@ -171,6 +171,8 @@ static enum iso_status sync_directory_of(const char *path, struct iso_err *err)
     char *copy = strdup(path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY);
     free(copy);
+    if (fd < 0 && errno == EACCES) /* may be written but not read: nothing to be done */
+        return ISO_OK;
     if (fd < 0)
         return iso_file_fail(err, path, "open the directory of");
     int failed = fsync(fd) != 0 && errno != EINVAL; /* EINVAL: a file system without it */
@@ -269,7 +271,9 @@ enum iso_status iso_dir_make(const char *path, struct iso_err *err)
             continue;
         char saved = *p;
         *p = '\0';
-        if (mkdir(copy, 0777) != 0 && !(errno == EEXIST && iso_dir_exists(copy)))
+        if (mkdir(copy, 0777) == 0) /* or else a power cut takes it with all that is in it */
+            st = sync_directory_of(copy, err);
+        else if (errno != EEXIST || !iso_dir_exists(copy))
             st = iso_file_fail(err, copy, "make the directory");
         *p = saved;
         if (!saved)
