@@ -1,6 +1,6 @@
 # isodepth: `make help` lists the targets.
 #
-# Layout: every src/<module>/*.c goes into build/libisodepth.a; src/cmd holds the program. A file
+# Layout: every src/<module>/*.c but src/cmd/main.c goes into build/libisodepth.a. A file
 # whose name ends in an instruction set gets that set's flags. Optional libraries are found with
 # pkg-config or a compile test and turn into ISO_HAVE_* (see config.mk).
 
@@ -41,9 +41,9 @@ isa_flags  = $(foreach isa,avx2 avx512 avx512bf16 amx,$(if $(filter %_$(isa).c,$
 
 ALL_SRC   := $(sort $(wildcard src/*/*.c src/*/*.cc))
 SRC       := $(filter-out $(LEFT_OUT),$(ALL_SRC))
-LIB_SRC   := $(filter-out src/cmd/%,$(SRC))
+LIB_SRC   := $(filter-out src/cmd/main.c,$(SRC))
 LIB_OBJ   := $(patsubst %,$(B)/%.o,$(LIB_SRC))
-CMD_OBJ   := $(patsubst %,$(B)/%.o,$(filter src/cmd/%,$(SRC)))
+CMD_OBJ   := $(B)/src/cmd/main.c.o
 
 UNIT_SRC  := $(sort $(filter-out $(LEFT_OUT), \
              $(wildcard tests/unit/*.c tests/kern/*.c tests/grad/*.c tests/golden/*.c)))

@@ -70,6 +70,19 @@ char *isodepth_fit_json(const struct isodepth_fit *fit);
 
 void isodepth_fit_free(struct isodepth_fit *fit);
 
+/* Called now and then while a call runs, from its thread: what is being done, how far it is.  A
+ * result other than 0 stops the call. */
+typedef int (*isodepth_progress)(void *context, const char *what, double done, double total);
+
+/* A command of the program as a function: what `isodepth COMMAND --json` prints, to be freed with
+ * free(); NULL and a message when it fails.  The members of `json` are the command's long options
+ * (no_figures or no-figures; true for a flag; a list for an option that may be repeated) and
+ * `inputs`, a list of paths or of tables as text: {"name": "base", "text": "n,tokens,loss\n..."}.
+ * Commands: plan, fit, compare, power, rates, report, runs, status.  `progress` may be NULL.  Calls
+ * may run in several threads at once. */
+char *isodepth_call(const char *command, const char *json, isodepth_progress progress,
+                    void *context, char *message, size_t message_size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -71,17 +71,30 @@ void iso_print(const char *fmt, ...)
     iso_str_release(&shown);
 }
 
+static _Thread_local struct iso_listener *listener_of_thread;
+
+void iso_listener_set(struct iso_listener *listener)
+{
+    listener_of_thread = listener;
+}
+
+bool iso_progress_stopped(const struct iso_progress *p)
+{
+    return p->listener && atomic_load(&p->listener->stopped);
+}
+
 static const double live_interval = 0.2, pipe_interval = 15.0, first_delay = 1.0;
 
 void iso_progress_begin(struct iso_progress *p, const char *what, double total)
 {
     double now = iso_time_now();
-    *p = (struct iso_progress){.what = what,
+    *p = (struct iso_progress){.listener = listener_of_thread,
+                               .what = what,
                                .total = total,
                                .started = now,
                                .last_shown = now - live_interval + first_delay,
                                .live = isatty(STDERR_FILENO)};
-    if (!p->live)
+    if (p->listener || !p->live)
         p->last_shown = now;
 }
 
@@ -98,10 +111,13 @@ static void write_bar(struct iso_str *s, double fraction)
 void iso_progress_update(struct iso_progress *p, double done, const char *note)
 {
     double now = iso_time_now();
-    if (log_level < ISO_LOG_NORMAL ||
-        now - p->last_shown < (p->live ? live_interval : pipe_interval))
+    if (now - p->last_shown < (p->live || p->listener ? live_interval : pipe_interval))
         return;
     p->last_shown = now;
+    if (p->listener && p->listener->progress(p->listener->ctx, p->what, done, p->total) != 0)
+        atomic_store(&p->listener->stopped, true);
+    if (log_level < ISO_LOG_NORMAL)
+        return;
     double fraction = p->total > 0 ? done / p->total : 0;
     fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
     struct iso_str s = {0};

@@ -4,6 +4,7 @@
 #ifndef ISO_BASE_PROGRESS_H
 #define ISO_BASE_PROGRESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Silent until a program says otherwise: a library does not write to its caller's screen. */
@@ -20,7 +21,18 @@ void iso_log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for standard output, as printf, without a prefix: where it quotes from outside. */
 void iso_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whoever waits for a call of the library.  A thread has one while its call runs: it is how a
+ * progress function reaches what works for it, several calls below. */
+struct iso_listener {
+    int (*progress)(void *ctx, const char *what, double done, double total); /* not 0: stop */
+    void *ctx;
+    atomic_bool stopped;
+};
+/* From now on, what this thread begins is told to `listener`; NULL: to nobody. */
+void iso_listener_set(struct iso_listener *listener);
+
 struct iso_progress {
+    struct iso_listener *listener; /* of the thread that began it */
     const char *what;
     double total, started, last_shown;
     bool live;  /* standard error is a terminal */
@@ -32,5 +44,7 @@ void iso_progress_begin(struct iso_progress *p, const char *what, double total);
  * thread at a time. */
 void iso_progress_update(struct iso_progress *p, double done, const char *note);
 void iso_progress_end(struct iso_progress *p);
+/* Whether whoever waits has asked to stop. */
+bool iso_progress_stopped(const struct iso_progress *p);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum iso_opt_kind {
     ISO_OPT_END,    /* of a table */
@@ -54,9 +55,11 @@ struct iso_opt_table {
     void (*set_defaults)(void *args); /* of the shared struct; NULL for all zero */
 };
 
+/* What a command is given beside its options. */
 struct iso_operands {
     char **at;
     size_t n;
+    FILE *json; /* where --json goes: standard output, or the answer of isodepth_call */
 };
 
 struct iso_cmd {
@@ -66,6 +69,7 @@ struct iso_cmd {
     const char *details;  /* paragraphs, separated by blank lines; two leading spaces indent one */
     const char *group;    /* heading under which `isodepth help` lists it */
     size_t min_operands, max_operands;
+    bool callable; /* isodepth_call may run it: with --json it prints nothing but to ops.json */
     const struct iso_choice *const *lists; /* explained below the details; ends with NULL */
     const struct iso_opt *opts;            /* ends with ISO_OPT_END; NULL: no options */
     const void *defaults;                  /* of the command's struct; NULL for all zero */
@@ -78,6 +82,9 @@ extern const struct iso_cmd *const iso_commands[];
 /* The command of one word, or of two; NULL when there is none. */
 const struct iso_cmd *iso_command_named(const char *first, const char *second);
 
+/* Runs one command on the words behind its name. */
+enum iso_status iso_cmd_run(const struct iso_cmd *cmd, int argc, char **argv, FILE *json,
+                            struct iso_err *err);
 /* Runs `isodepth argv[1..]` and returns the exit code. */
 int iso_cmd_main(int argc, char **argv);
 /* A mapped file that is cut off while it is read ends the process with a message (bus.c). */

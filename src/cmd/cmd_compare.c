@@ -25,7 +25,7 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-static void print(const struct iso_compare *compare, const struct compare_args *a)
+static void print(FILE *json, const struct iso_compare *compare, const struct compare_args *a)
 {
     struct iso_str text = {0};
     if (a->json) {
@@ -44,7 +44,7 @@ static void print(const struct iso_compare *compare, const struct compare_args *
     } else {
         iso_compare_write_page(&text, compare, iso_colour_wanted(stdout));
     }
-    fputs(iso_str_text(&text), stdout);
+    fputs(iso_str_text(&text), a->json ? json : stdout);
     iso_str_release(&text);
 }
 
@@ -66,7 +66,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_compare_run(&compare, &tables[0], &tables[1], ops.n - 1, names, &o, err);
     if (st == ISO_OK)
-        print(&compare, a);
+        print(ops.json, &compare, a);
     iso_compare_release(&compare);
     for (size_t i = 0; i < ops.n; i++)
         iso_runs_release(&tables[i]);
@@ -88,6 +88,7 @@ const struct iso_cmd iso_cmd_compare = {
     .group = "Analysis",
     .min_operands = 2,
     .max_operands = 100,
+    .callable = true,
     .opts = options,
     .size = sizeof(struct compare_args),
     .run = run,

@@ -224,7 +224,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
             write_latex(&text, &result);
         else
             write_page(&text, &result, iso_colour_wanted(stdout));
-        fputs(iso_str_text(&text), stdout);
+        fputs(iso_str_text(&text), a->json ? ops.json : stdout);
         iso_str_release(&text);
     }
     iso_analyses_free(&result.all);
@@ -246,6 +246,7 @@ const struct iso_cmd iso_cmd_fit = {
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,
+    .callable = true,
     .lists = (const struct iso_choice *const[]){&iso_choice_laws, &iso_choice_solvers, NULL},
     .opts = options,
     .defaults = &defaults,

@@ -93,8 +93,8 @@ static void put_runs(struct iso_json_out *w, const struct iso_plan_run *runs, si
     iso_json_end(w, ']');
 }
 
-static void print_json(const struct iso_grid *grid, const struct iso_plan_run *runs, size_t n,
-                       double tflops)
+static void print_json(FILE *f, const struct iso_grid *grid, const struct iso_plan_run *runs,
+                       size_t n, double tflops)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
@@ -106,17 +106,17 @@ static void print_json(const struct iso_grid *grid, const struct iso_plan_run *r
         iso_json_put_number(&w, "hours", total_flops(runs, n) / (tflops * 1e12) / 3600);
     put_runs(&w, runs, n);
     iso_json_end(&w, '}');
-    puts(iso_str_text(&s));
+    fprintf(f, "%s\n", iso_str_text(&s));
     iso_str_release(&s);
 }
 
-static enum iso_status plan_file(const struct plan_args *a, const char *path,
+static enum iso_status plan_file(const struct plan_args *a, struct iso_operands ops,
                                  struct iso_arena *arena, struct iso_err *err)
 {
     struct iso_grid grid;
     struct iso_plan_run *runs;
     size_t n;
-    enum iso_status st = iso_grid_read(&grid, arena, path, err);
+    enum iso_status st = iso_grid_read(&grid, arena, ops.at[0], err);
     if (st == ISO_OK)
         st = iso_grid_set(&grid, arena, a->set.at, a->set.n, err);
     if (st == ISO_OK)
@@ -124,7 +124,7 @@ static enum iso_status plan_file(const struct plan_args *a, const char *path,
     if (st != ISO_OK)
         return st;
     if (a->json) {
-        print_json(&grid, runs, n, a->tflops);
+        print_json(ops.json, &grid, runs, n, a->tflops);
     } else if (a->csv) {
         struct iso_table t;
         iso_plan_table(&t, runs, n);
@@ -314,7 +314,7 @@ static void print_equivalence(const struct iso_arch *a, double phi)
     iso_table_release(&t);
 }
 
-static void print_shape_json(const struct iso_arch *a, double phi)
+static void print_shape_json(FILE *f, const struct iso_arch *a, double phi)
 {
     struct iso_account c = iso_arch_account(a);
     struct equivalence e = equivalence_of(a, phi);
@@ -351,11 +351,11 @@ static void print_shape_json(const struct iso_arch *a, double phi)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         iso_json_put_number(&w, rows[i].key, rows[i].x);
     iso_json_end(&w, '}');
-    puts(iso_str_text(&s));
+    fprintf(f, "%s\n", iso_str_text(&s));
     iso_str_release(&s);
 }
 
-static enum iso_status plan_shape(const struct plan_args *a, struct iso_arena *arena,
+static enum iso_status plan_shape(const struct plan_args *a, FILE *json, struct iso_arena *arena,
                                   struct iso_err *err)
 {
     struct shape shape;
@@ -368,7 +368,7 @@ static enum iso_status plan_shape(const struct plan_args *a, struct iso_arena *a
     if (st != ISO_OK)
         return iso_fail_in(err, ISO_USAGE, "--shape: %s", key);
     if (a->json) {
-        print_shape_json(&arch, shape.phi);
+        print_shape_json(json, &arch, shape.phi);
         return ISO_OK;
     }
     printf("%s, r = %" PRId64 ", width %" PRId64 " (%" PRId64 " heads of %" PRId64 "), T = %" PRId64
@@ -394,9 +394,9 @@ static enum iso_status run_plan(const void *args, struct iso_operands ops, struc
                       "--csv, --set and --tflops belong to a grid file; --shape takes settings "
                       "itself, e.g. r=4,s=10,seq_len=512");
     else if (a->shape)
-        st = plan_shape(a, &arena, err);
+        st = plan_shape(a, ops.json, &arena, err);
     else if (ops.n)
-        st = plan_file(a, ops.at[0], &arena, err);
+        st = plan_file(a, ops, &arena, err);
     else
         st = iso_fail(err, ISO_USAGE,
                       "GRID.yaml is missing; usage: isodepth plan GRID.yaml, or "
@@ -415,6 +415,7 @@ const struct iso_cmd iso_cmd_plan = {
                "--shape it draws one architecture, counts its parts and gives equivalent sizes.",
     .group = "Analysis",
     .max_operands = 1,
+    .callable = true,
     .lists = (const struct iso_choice *const[]){&iso_choice_loops, NULL},
     .opts = options,
     .size = sizeof(struct plan_args),

@@ -162,7 +162,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         } else {
             iso_power_write_page(&text, &power, iso_colour_wanted(stdout));
         }
-        fputs(iso_str_text(&text), stdout);
+        fputs(iso_str_text(&text), a->json ? ops.json : stdout);
         iso_str_release(&text);
     }
     iso_power_release(&power);
@@ -181,6 +181,7 @@ const struct iso_cmd iso_cmd_power = {
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1,
+    .callable = true,
     .opts = options,
     .defaults = &defaults,
     .size = sizeof(struct power_args),

@@ -39,12 +39,12 @@ static void print_table(void (*build)(struct iso_table *, const struct iso_regre
     iso_table_release(&t);
 }
 
-static void print_json(const struct iso_regret *regret)
+static void print_json(FILE *f, const struct iso_regret *regret)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
     iso_regret_write_json(&w, regret);
-    puts(iso_str_text(&s));
+    fprintf(f, "%s\n", iso_str_text(&s));
     iso_str_release(&s);
 }
 
@@ -70,7 +70,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK && a->out)
         st = iso_rates_write(&regret, "Learning rates", a->out, err);
     if (st == ISO_OK && a->json)
-        print_json(&regret);
+        print_json(ops.json, &regret);
     else if (st == ISO_OK && a->csv)
         print_table(iso_regret_curves_table, &regret, ISO_TABLE_CSV);
     else if (st == ISO_OK)
@@ -93,6 +93,7 @@ const struct iso_cmd iso_cmd_rates = {
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,
+    .callable = true,
     .opts = options,
     .defaults = &defaults,
     .size = sizeof(struct rates_args),

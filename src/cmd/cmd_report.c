@@ -16,6 +16,7 @@
 struct report_args {
     struct iso_fit_args fit;
     struct iso_runs_how how;
+    bool json;
     const char *out, *law;
     struct iso_strings compare, rates;
 };
@@ -29,6 +30,8 @@ static const struct iso_opt options[] = {
     {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
      .help = "a sweep over learning rates, for a section of its own"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
+    {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
+     .help = "print the files that were written, and the fit, as JSON"},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {0},
@@ -193,6 +196,46 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     return st;
 }
 
+/* The files of a folder, and of the folders in it. */
+static enum iso_status put_files(struct iso_json_out *w, const char *dir, const char *below,
+                                 struct iso_err *err)
+{
+    const struct iso_path path = iso_path_in(dir, below);
+    char **names;
+    size_t n;
+    enum iso_status st = iso_dir_list(&names, &n, path.text, err);
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        const struct iso_path inside = iso_path_in(below, names[i]);
+        const struct iso_path whole = iso_path_in(dir, inside.text);
+        if (!iso_dir_exists(whole.text))
+            iso_json_put_string(w, NULL, inside.text);
+        else
+            st = put_files(w, dir, inside.text, err);
+    }
+    if (st == ISO_OK)
+        iso_dir_list_free(names, n);
+    return st;
+}
+
+/* What was written, and the fit. */
+static enum iso_status print_json(FILE *f, const struct job *job, const char *dir,
+                                  struct iso_err *err)
+{
+    struct iso_str text = {0};
+    struct iso_json_out w = {&text, 2, 0, false};
+    iso_json_begin(&w, NULL, '{');
+    iso_json_put_string(&w, "out", dir);
+    iso_json_begin(&w, "files", '[');
+    enum iso_status st = put_files(&w, dir, ".", err);
+    iso_json_end(&w, ']');
+    iso_analysis_write_json(&w, "fit", &job->analysis);
+    iso_json_end(&w, '}');
+    if (st == ISO_OK)
+        fprintf(f, "%s\n", text.text);
+    iso_str_release(&text);
+    return st;
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct report_args *a = args;
@@ -221,7 +264,9 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         st = compute(&job, &o, err);
     if (st == ISO_OK)
         st = write_report(&job, ops, a, err);
-    if (st == ISO_OK)
+    if (st == ISO_OK && a->json)
+        st = print_json(ops.json, &job, a->out, err);
+    else if (st == ISO_OK)
         printf("%s/report.html\n", a->out);
     release(&job);
     return st;
@@ -242,6 +287,7 @@ const struct iso_cmd iso_cmd_report = {
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,
+    .callable = true,
     .opts = options,
     .size = sizeof(struct report_args),
     .run = run,

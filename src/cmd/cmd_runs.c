@@ -59,7 +59,7 @@ static void print_table(const struct iso_record *recs, size_t n)
     iso_table_release(&t);
 }
 
-static void print_json(const struct iso_record *recs, size_t n)
+static void print_json(FILE *f, const struct iso_record *recs, size_t n)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
@@ -73,7 +73,7 @@ static void print_json(const struct iso_record *recs, size_t n)
     }
     iso_json_end(&w, ']');
     iso_json_end(&w, '}');
-    puts(iso_str_text(&s));
+    fprintf(f, "%s\n", iso_str_text(&s));
     iso_str_release(&s);
 }
 
@@ -180,7 +180,7 @@ static void print_means(struct iso_record *recs, size_t n)
         printf("\nNo design has two seeds, so the noise is not known.\n");
 }
 
-static void print_means_json(struct iso_record *recs, size_t n)
+static void print_means_json(FILE *f, struct iso_record *recs, size_t n)
 {
     size_t done = sort_designs(recs, n), df;
     double sd = pooled_sd(&df, recs, done);
@@ -208,18 +208,19 @@ static void print_means_json(struct iso_record *recs, size_t n)
     }
     iso_json_end(&w, ']');
     iso_json_end(&w, '}');
-    puts(iso_str_text(&s));
+    fprintf(f, "%s\n", iso_str_text(&s));
     iso_str_release(&s);
 }
 
-static void print_runs(const struct runs_args *a, struct iso_record *recs, size_t kept, size_t n)
+static void print_runs(FILE *json, const struct runs_args *a, struct iso_record *recs, size_t kept,
+                       size_t n)
 {
     if (a->means && a->json)
-        print_means_json(recs, kept);
+        print_means_json(json, recs, kept);
     else if (a->means)
         print_means(recs, kept);
     else if (a->json)
-        print_json(recs, kept);
+        print_json(json, recs, kept);
     else if (a->csv)
         print_csv(recs, kept);
     else {
@@ -246,7 +247,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         if (!where || iso_record_where_holds(where, &recs[i]))
             recs[kept++] = recs[i];
     if (st == ISO_OK)
-        print_runs(a, recs, kept, n);
+        print_runs(ops.json, a, recs, kept, n);
     free(recs);
     iso_arena_release(&arena);
     return st;
@@ -266,6 +267,7 @@ const struct iso_cmd iso_cmd_runs = {
     .group = "Study",
     .min_operands = 1,
     .max_operands = 1,
+    .callable = true,
     .opts = options,
     .size = sizeof(struct runs_args),
     .run = run,

@@ -33,7 +33,7 @@ static void put_run(struct iso_json_out *w, const struct iso_look_run *run)
     iso_json_end(w, '}');
 }
 
-static void print_json(const struct iso_look *look, bool at_work)
+static void print_json(FILE *f, const struct iso_look *look, bool at_work)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
@@ -49,7 +49,7 @@ static void print_json(const struct iso_look *look, bool at_work)
         put_run(&w, &look->begun[i]);
     iso_json_end(&w, ']');
     iso_json_end(&w, '}');
-    puts(iso_str_text(&s));
+    fprintf(f, "%s\n", iso_str_text(&s));
     iso_str_release(&s);
 }
 
@@ -74,7 +74,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_look look;
     iso_look_at(&look, &arena, study, recs, n);
     if (a->json) {
-        print_json(&look, at_work);
+        print_json(ops.json, &look, at_work);
     } else {
         struct iso_str text = {0};
         iso_sweep_view_write(&text, &look, 0, 0);
@@ -99,6 +99,7 @@ const struct iso_cmd iso_cmd_status = {
     .group = "Study",
     .min_operands = 1,
     .max_operands = 1,
+    .callable = true,
     .opts = options,
     .size = sizeof(struct status_args),
     .run = run,

@@ -258,7 +258,7 @@ static enum iso_status parse_and_run(struct line *l)
     const struct iso_cmd *c = l->cmd;
     l->opts = iso_options_of(c);
     l->args = iso_options_defaults(c);
-    l->ops.at = iso_alloc((size_t)l->argc, sizeof *l->ops.at);
+    l->ops.at = iso_alloc((size_t)l->argc + 1, sizeof *l->ops.at);
     enum iso_status st = parse_options(l);
     if (st == ISO_OK && l->help)
         iso_help_command(stdout, c);
@@ -271,6 +271,13 @@ static enum iso_status parse_and_run(struct line *l)
     free(l->opts);
     free(l->ops.at);
     return st;
+}
+
+enum iso_status iso_cmd_run(const struct iso_cmd *cmd, int argc, char **argv, FILE *json,
+                            struct iso_err *err)
+{
+    struct line l = {.cmd = cmd, .argv = argv, .argc = argc, .err = err, .ops.json = json};
+    return parse_and_run(&l);
 }
 
 /* What is on standard output must have arrived before we call it done. */
@@ -318,12 +325,12 @@ int iso_cmd_main(int argc, char **argv)
         iso_help_overview(stdout);
         return iso_exit_code(flush_output(&err));
     }
-    struct line l = {.argv = argv, .argc = argc, .err = &err};
-    l.cmd = find_command(argc - first, argv + first, &words);
-    if (!l.cmd)
+    const struct iso_cmd *cmd = find_command(argc - first, argv + first, &words);
+    if (!cmd)
         return unknown_command(argv[first]);
-    l.at = first + words;
-    enum iso_status st = parse_and_run(&l), flushed = flush_output(&err);
+    first += words;
+    enum iso_status st = iso_cmd_run(cmd, argc - first, argv + first, stdout, &err);
+    enum iso_status flushed = flush_output(&err);
     if (st == ISO_OK)
         st = flushed;
     if (st != ISO_OK && err.msg[0])

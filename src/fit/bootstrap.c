@@ -113,6 +113,8 @@ struct job {
 static void run_resample(void *ctx, size_t i, int worker)
 {
     struct job *job = ctx;
+    if (iso_progress_stopped(job->progress))
+        return;
     const struct iso_design *x = job->x;
     unsigned *count = ISO_NEW_N(unsigned, job->blocks->n_runs + 1);
     struct iso_design resampled;
@@ -192,6 +194,8 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
         iso_progress_begin(&progress, "bootstrap", (double)resamples);
         iso_parallel_for(resamples, options->threads, run_resample, &job);
         iso_progress_end(&progress);
+        if (iso_progress_stopped(&progress))
+            st = iso_fail(err, ISO_STOPPED, "stopped");
         out->n_blocks = blocks.n;
         out->redrawn = job.redrawn;
         out->phi = iso_arena_alloc(arena, resamples + 1, sizeof *out->phi);

@@ -184,11 +184,11 @@ enum iso_status iso_roles_missing(const struct iso_sheet *sheet, enum iso_role r
     list_columns(&found, sheet);
     const enum iso_status st =
         near ? iso_fail(err, ISO_BAD_INPUT,
-                        "%s: column %s is missing; is it %s? Found: %s. Name it with columns "
+                        "%s: column %s is missing; is it %s? Found: %s. Name it with `columns` "
                         "%s=NAME",
                         sheet->path, name, near, iso_str_text(&found), name)
              : iso_fail(err, ISO_BAD_INPUT,
-                        "%s: column %s is missing. Found: %s. Name it with columns %s=NAME",
+                        "%s: column %s is missing. Found: %s. Name it with `columns` %s=NAME",
                         sheet->path, name, iso_str_text(&found), name);
     iso_str_release(&found);
     return st;
@@ -204,7 +204,7 @@ static enum iso_status ambiguous(const struct iso_sheet *sheet, enum iso_role ro
             iso_str_printf(&names, "%s%.60s", names.len ? ", " : "", sheet->name[i]);
     }
     const enum iso_status st = iso_fail(
-        err, ISO_BAD_INPUT, "%s: several columns may be %s: %s. Choose one with columns %s=NAME",
+        err, ISO_BAD_INPUT, "%s: several columns may be %s: %s. Choose one with `columns` %s=NAME",
         sheet->path, iso_role_name[role], names.text, iso_role_name[role]);
     iso_str_release(&names);
     return st;
@@ -218,7 +218,7 @@ static enum iso_status assign(struct iso_roles *roles, const struct iso_sheet *s
     char name[64], column[512];
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof name ||
         len - (size_t)(equals - text) > sizeof column)
-        return iso_fail(err, ISO_USAGE, "columns: expected role=name,..., found \"%.*s\"",
+        return iso_fail(err, ISO_USAGE, "`columns`: expected role=name,..., found \"%.*s\"",
                         (int)(len < 80 ? len : 80), text);
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     snprintf(column, sizeof column, "%.*s", (int)(text + len - equals - 1), equals + 1);
@@ -230,7 +230,7 @@ static enum iso_status assign(struct iso_roles *roles, const struct iso_sheet *s
         for (size_t i = 0; i < ISO_N_ROLE; i++)
             iso_str_printf(&known, "%s%s", i ? ", " : "", iso_role_name[i]);
         const enum iso_status st =
-            iso_fail(err, ISO_USAGE, "columns: \"%s\" is none of %s", name, known.text);
+            iso_fail(err, ISO_USAGE, "`columns`: \"%s\" is none of %s", name, known.text);
         iso_str_release(&known);
         return st;
     }
@@ -242,7 +242,7 @@ static enum iso_status assign(struct iso_roles *roles, const struct iso_sheet *s
     struct iso_str found = {0};
     list_columns(&found, sheet);
     const enum iso_status st =
-        iso_fail(err, ISO_BAD_INPUT, "%s: columns %s=%s: there is no column %s. Found: %s",
+        iso_fail(err, ISO_BAD_INPUT, "%s: `columns` %s=%s: there is no column %s. Found: %s",
                  sheet->path, name, column, column, iso_str_text(&found));
     iso_str_release(&found);
     return st;

@@ -23,15 +23,15 @@ static enum iso_status set(struct iso_split *split, const char *key, const char 
         if (iso_str_eq(fields[i].name, key)) {
             if (iso_parse_double(value, fields[i].field) && *fields[i].field >= 0)
                 return ISO_OK;
-            return iso_fail(err, ISO_USAGE, "arch: %s: \"%s\" is not a number of layers", key,
+            return iso_fail(err, ISO_USAGE, "`arch`: %s: \"%s\" is not a number of layers", key,
                             value);
         }
     if (!iso_str_eq(key, "inject"))
-        return iso_fail(err, ISO_USAGE, "arch: \"%s\" is none of depth, prelude, coda, inject",
+        return iso_fail(err, ISO_USAGE, "`arch`: \"%s\" is none of depth, prelude, coda, inject",
                         key);
     split->inject = iso_str_eq(value, "linear");
     if (!split->inject && !iso_str_eq(value, "none"))
-        return iso_fail(err, ISO_USAGE, "arch: inject: \"%s\" is neither linear nor none", value);
+        return iso_fail(err, ISO_USAGE, "`arch`: inject: \"%s\" is neither linear nor none", value);
     return ISO_OK;
 }
 
@@ -46,7 +46,7 @@ enum iso_status iso_split_parse(struct iso_split *split, const char *text, struc
         equals = strchr(part, '=');
         if (!equals)
             return iso_fail(err, ISO_USAGE,
-                            "arch: expected depth=..,prelude=..,coda=.., found "
+                            "`arch`: expected depth=..,prelude=..,coda=.., found "
                             "\"%s\"",
                             part);
         *equals = '\0';
@@ -68,7 +68,7 @@ enum iso_status iso_split_sizes(struct iso_sizes *out, const struct iso_split *s
     if (isnan(recur))
         return iso_fail(err, ISO_BAD_INPUT,
                         "r is %g, but nothing says which parameters are looped: give columns "
-                        "n_once and n_rec, or the architecture, arch "
+                        "n_once and n_rec, or the architecture, `arch` "
                         "depth=LAYERS,prelude=LAYERS,coda=LAYERS",
                         r);
     if (recur <= 0 || recur != floor(recur))
