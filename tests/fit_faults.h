@@ -195,19 +195,20 @@ static inline void fault_study(struct iso_runs *runs, const struct fault *fault,
         fault->plant(runs, &rng);
 }
 
-/* Fits and checks a study, with the bootstrap over cells.  Nearly all starts reach the best
- * minimum, so few are enough. */
+/* Fits and checks a study, with a bootstrap over cells of `starts` per refit.  On the paper's grid
+ * nearly all starts reach the best minimum, so few are enough. */
 static inline void fault_judge(struct iso_checks *checks, struct iso_arena *arena,
-                               const struct iso_runs *runs, uint64_t seed)
+                               const struct iso_runs *runs, int starts, uint64_t seed)
 {
     struct iso_fit_options o = iso_fit_defaults();
     struct iso_fit fit;
     struct iso_intervals intervals = {.n_bootstraps = 1};
     o.seed = seed;
-    o.starts = 20;
+    o.starts = starts;
     if (iso_bootstrap_run(&intervals.bootstrap[0], arena, runs, &o, ISO_BLOCK_CELL, 200, NULL) !=
         ISO_OK)
         abort();
+    o.starts = 20;
     if (iso_fit_run(&fit, runs, &o, NULL) != ISO_OK)
         abort();
     iso_checks_run(checks, arena, runs, &fit, &o, &intervals);

@@ -193,26 +193,26 @@ void iso_check_flops(struct iso_finding *out, const struct iso_check_input *in)
     const size_t n_r = iso_runs_recurrences(&r, in->arena, in->runs);
     for (size_t i = 0; i < n_r; i++)
         slope = fmax(slope, flops_slope(in->runs, r[i])); /* fmax ignores NaN */
-    if (rows.n) {
-        judge_rows(out, in, rows.n);
-        out->value = worst;
-        out->threshold = 1;
-        out->message = iso_arena_printf(
-            in->arena,
-            "budget / tokens is not what a model of that size costs: %zu of %zu runs lie outside "
-            "what attention, output layer and truncation explain, by a factor of up to %.3g: %s",
-            rows.n, in->runs->n, worst, rows.text);
-    } else if (slope > steepest) {
+    judge_rows(out, in, rows.n);
+    if (out->level != ISO_LEVEL_FAIL && slope > steepest) {
         iso_finding_set(out, slope, steepest);
         out->level = ISO_LEVEL_FAIL;
         out->message = iso_arena_printf(
             in->arena,
             "FLOPs per token grow faster than parameters (exponent %.2f, at most 1 is possible)",
             slope);
-    } else {
-        iso_finding_set(out, worst, 1);
-        out->message = "budget, sizes and tokens agree";
+        return;
     }
+    out->value = worst;
+    out->threshold = 1;
+    out->message =
+        rows.n == 0
+            ? "budget, sizes and tokens agree"
+            : iso_arena_printf(in->arena,
+                               "budget / tokens is not what a model of that size costs: %zu of %zu "
+                               "runs lie outside what attention, output layer and truncation "
+                               "explain, by a factor of up to %.3g: %s",
+                               rows.n, in->runs->n, worst, rows.text);
 }
 
 /* --- diverged ----------------------------------------------------------------------------------

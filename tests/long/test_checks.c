@@ -33,7 +33,7 @@ static void run_one(void *ctx, size_t i, int worker)
     struct iso_checks checks;
     (void)worker;
     fault_study(&runs, job->fault, 1000 + i);
-    fault_judge(&checks, &arena, &runs, i);
+    fault_judge(&checks, &arena, &runs, 4, i);
     study->trust = checks.trust;
     for (size_t k = 0; k < checks.n; k++)
         study->value[checks.at[k].check - iso_check_table] = checks.at[k].value;

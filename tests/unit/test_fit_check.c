@@ -18,7 +18,7 @@ static void test_faults(void **state)
         struct iso_runs runs;
         struct iso_checks checks;
         fault_study(&runs, fault, 1000);
-        fault_judge(&checks, &arena, &runs, 1);
+        fault_judge(&checks, &arena, &runs, 20, 1);
         static const enum iso_trust words[] = {ISO_TRUST_GOOD, ISO_TRUST_CAUTION,
                                                ISO_TRUST_UNDETERMINED};
         const struct iso_finding *found =
@@ -43,7 +43,7 @@ static void test_word(void **state)
         if (faults[i].plant == fault_mistyped)
             mistyped = &faults[i];
     fault_study(&runs, mistyped, 3);
-    fault_judge(&checks, &arena, &runs, 1);
+    fault_judge(&checks, &arena, &runs, 20, 1);
     assert_string_equal(iso_trust_name(checks.trust), "caution");
     assert_int_equal(iso_checks_worst(&checks)->level, ISO_LEVEL_CAUTION);
 
@@ -96,7 +96,7 @@ static void test_shipped_tables(void **state)
         struct iso_checks checks;
         size_t n_cautions = 0, n_expected = 0;
         read_table(&runs, tables[i].path);
-        fault_judge(&checks, &arena, &runs, 1);
+        fault_judge(&checks, &arena, &runs, 20, 1);
         assert_int_equal(checks.trust, ISO_TRUST_CAUTION);
         for (; n_expected < 5 && tables[i].caution[n_expected]; n_expected++)
             check_level(&checks, tables[i].caution[n_expected], ISO_LEVEL_CAUTION);
@@ -119,7 +119,7 @@ static void judge_csv(struct iso_checks *checks, struct iso_arena *arena, const 
     if (iso_runs_add(&runs, more.text, more.len, "table", NULL, NULL) != ISO_OK ||
         iso_runs_finish(&runs, NULL) != ISO_OK)
         abort();
-    fault_judge(checks, arena, &runs, 1);
+    fault_judge(checks, arena, &runs, 20, 1);
     iso_runs_release(&runs);
     iso_str_release(&csv);
     iso_str_release(&more);
@@ -152,6 +152,61 @@ static void test_flops_column(void **state)
     iso_arena_release(&arena);
 }
 
+/* Small models, where attention may cost anything: swapped columns show in the exponent alone. */
+static void test_flops_of_small_models(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_arena arena = {0};
+    struct iso_checks checks;
+    read_table(&runs, "docs/results/pocket/base.csv");
+    for (size_t i = 0; i < runs.n; i++)
+        runs.at[i].flops_per_token = runs.at[i].d_model = NAN;
+    fault_judge(&checks, &arena, &runs, 20, 1);
+    check_level(&checks, "flops", ISO_LEVEL_OK);
+    fault_swapped(&runs, NULL);
+    fault_judge(&checks, &arena, &runs, 20, 1);
+    check_level(&checks, "flops", ISO_LEVEL_FAIL);
+    assert_non_null(strstr(iso_checks_find(&checks, "flops")->message, "exponent"));
+    iso_runs_release(&runs);
+    iso_arena_release(&arena);
+}
+
+/* Looped runs so bad that no phi describes them: it runs to the edge. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_arena arena = {0};
+    struct iso_checks checks;
+    fault_study(&runs, &faults[0], 2);
+    for (size_t i = 0; i < runs.n; i++)
+        runs.at[i].loss += runs.at[i].r > 1 ? 0.5 : 0;
+    fault_judge(&checks, &arena, &runs, 20, 1);
+    check_level(&checks, "bounds", ISO_LEVEL_FAIL);
+    assert_non_null(strstr(iso_checks_find(&checks, "bounds")->message, "φ lies at -3"));
+    iso_runs_release(&runs);
+    iso_arena_release(&arena);
+}
+
+/* One wrong row hides no other fault. */
+static void test_two_faults(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_arena arena = {0};
+    struct iso_checks checks;
+    struct iso_rng rng = {1, 2, 3};
+    fault_study(&runs, &faults[0], 2);
+    fault_saturation(&runs, &rng);
+    fault_mistyped(&runs, &rng);
+    fault_judge(&checks, &arena, &runs, 20, 1);
+    check_level(&checks, "outliers", ISO_LEVEL_CAUTION);
+    check_level(&checks, "one_phi", ISO_LEVEL_CAUTION);
+    iso_runs_release(&runs);
+    iso_arena_release(&arena);
+}
+
 /* Seeds: the law holds inside the cells whatever cells share, and does not when a size is off. */
 static void test_noise(void **state)
 {
@@ -162,12 +217,12 @@ static void test_noise(void **state)
     struct iso_arena arena = {0};
     struct iso_checks checks;
     synth_runs(&runs, &s);
-    fault_judge(&checks, &arena, &runs, 1);
+    fault_judge(&checks, &arena, &runs, 20, 1);
     assert_true(iso_checks_find(&checks, "noise")->value > 0);
     check_level(&checks, "noise", ISO_LEVEL_OK);
     for (size_t i = 0; i < runs.n; i++) /* narrow models do worse than the law says */
         runs.at[i].loss *= runs.at[i].d_model < 700 ? 1.01 : 1;
-    fault_judge(&checks, &arena, &runs, 1);
+    fault_judge(&checks, &arena, &runs, 20, 1);
     check_level(&checks, "noise", ISO_LEVEL_CAUTION);
     iso_runs_release(&runs);
     iso_arena_release(&arena);
@@ -204,7 +259,7 @@ static void test_exact_law(void **state)
     struct iso_arena arena = {0};
     struct iso_checks checks;
     synth_runs(&runs, &s);
-    fault_judge(&checks, &arena, &runs, 1);
+    fault_judge(&checks, &arena, &runs, 20, 1);
     assert_int_equal(checks.trust, ISO_TRUST_GOOD);
     iso_runs_release(&runs);
     iso_arena_release(&arena);
@@ -265,17 +320,13 @@ static void test_documented(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_word),
-        cmocka_unit_test(test_shipped_tables),
-        cmocka_unit_test(test_vocabulary),
-        cmocka_unit_test(test_flops_column),
-        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_laws_without_phi),
-        cmocka_unit_test(test_exact_law),
-        cmocka_unit_test(test_words_of_undetermined),
-        cmocka_unit_test(test_f_point),
-        cmocka_unit_test(test_documented),
+        cmocka_unit_test(test_faults),         cmocka_unit_test(test_word),
+        cmocka_unit_test(test_shipped_tables), cmocka_unit_test(test_vocabulary),
+        cmocka_unit_test(test_flops_column),   cmocka_unit_test(test_flops_of_small_models),
+        cmocka_unit_test(test_bounds),         cmocka_unit_test(test_two_faults),
+        cmocka_unit_test(test_noise),          cmocka_unit_test(test_laws_without_phi),
+        cmocka_unit_test(test_exact_law),      cmocka_unit_test(test_words_of_undetermined),
+        cmocka_unit_test(test_f_point),        cmocka_unit_test(test_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
