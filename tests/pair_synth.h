@@ -98,10 +98,12 @@ struct pair_counts {
     int joint, separate; /* intervals that cover the truth */
     int headline;        /* likewise */
     int rejected;        /* studies where one law does not fit both */
+    int undetermined;    /* studies that are not believed */
 };
 
 struct pair_job {
     const struct pair_synth *pair;
+    size_t resamples;
     struct pair_counts *of; /* one per study */
 };
 
@@ -120,7 +122,8 @@ static inline struct pair_counts pair_judge(const struct iso_variant *v, double 
                                 .joint = pair_covers(&v->joint, truth),
                                 .separate = pair_covers(&v->separate, truth),
                                 .headline = pair_covers(v->headline, truth),
-                                .rejected = v->shared.p < 0.05};
+                                .rejected = v->shared.p < 0.05,
+                                .undetermined = v->trust == ISO_TRUST_UNDETERMINED};
 }
 
 /* Few starts are enough: nearly all of them reach the best minimum. */
@@ -129,7 +132,7 @@ static inline void pair_run_one(void *ctx, size_t i, int worker)
     static const char *const names[] = {"base", "variant"};
     const struct pair_job *job = ctx;
     struct pair_synth pair = *job->pair;
-    struct iso_compare_options o = {.fit = iso_fit_defaults()};
+    struct iso_compare_options o = {.fit = iso_fit_defaults(), .resamples = job->resamples};
     struct iso_runs table[2];
     struct iso_compare c;
     (void)worker;
@@ -144,10 +147,12 @@ static inline void pair_run_one(void *ctx, size_t i, int worker)
     iso_runs_release(&table[1]);
 }
 
-/* Simulates and compares n pairs with the seeds from 1. */
-static inline struct pair_counts pair_study(const struct pair_synth *pair, size_t n)
+/* Simulates and compares n pairs with the seeds from 1; the number of resamples is that of the
+ * checks. */
+static inline struct pair_counts pair_study(const struct pair_synth *pair, size_t n,
+                                            size_t resamples)
 {
-    struct pair_job job = {pair, ISO_NEW_N(struct pair_counts, n)};
+    struct pair_job job = {pair, resamples, ISO_NEW_N(struct pair_counts, n)};
     struct pair_counts sum = {0};
     iso_parallel_for(n, iso_cpu_count(), pair_run_one, &job);
     for (size_t i = 0; i < n; i++) {
@@ -157,6 +162,7 @@ static inline struct pair_counts pair_study(const struct pair_synth *pair, size_
         sum.separate += job.of[i].separate;
         sum.headline += job.of[i].headline;
         sum.rejected += job.of[i].rejected;
+        sum.undetermined += job.of[i].undetermined;
     }
     free(job.of);
     return sum;

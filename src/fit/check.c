@@ -191,21 +191,27 @@ const struct iso_finding *iso_checks_worst(const struct iso_checks *checks)
     return worst;
 }
 
+void iso_finding_write_json(struct iso_json_out *w, const struct iso_finding *found,
+                            const char *recipe)
+{
+    iso_json_begin(w, NULL, '{');
+    if (recipe)
+        iso_json_put_string(w, "recipe", recipe);
+    iso_json_put_string(w, "name", found->check->name);
+    iso_json_put_string(w, "level", iso_level_name(found->level));
+    iso_json_put_number(w, "value", found->value);
+    iso_json_put_number(w, "threshold", found->threshold);
+    iso_json_put_string(w, "message", found->message);
+    iso_json_put_string(w, "advice", found->check->advice);
+    iso_json_end(w, '}');
+}
+
 void iso_checks_write_json(struct iso_json_out *w, const struct iso_checks *checks)
 {
     iso_json_put_string(w, "trust", iso_trust_name(checks->trust));
     iso_json_begin(w, "checks", '[');
-    for (size_t i = 0; i < checks->n; i++) {
-        const struct iso_finding *found = &checks->at[i];
-        iso_json_begin(w, NULL, '{');
-        iso_json_put_string(w, "name", found->check->name);
-        iso_json_put_string(w, "level", iso_level_name(found->level));
-        iso_json_put_number(w, "value", found->value);
-        iso_json_put_number(w, "threshold", found->threshold);
-        iso_json_put_string(w, "message", found->message);
-        iso_json_put_string(w, "advice", found->check->advice);
-        iso_json_end(w, '}');
-    }
+    for (size_t i = 0; i < checks->n; i++)
+        iso_finding_write_json(w, &checks->at[i], NULL);
     iso_json_end(w, ']');
 }
 

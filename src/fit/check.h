@@ -54,6 +54,10 @@ const struct iso_finding *iso_checks_find(const struct iso_checks *checks, const
 /* The first finding of the worst level: the reason for the word. */
 const struct iso_finding *iso_checks_worst(const struct iso_checks *checks);
 
+/* An object {name, level, value, threshold, message, advice}; `recipe`, whose fit it is about, may
+ * be NULL. */
+void iso_finding_write_json(struct iso_json_out *w, const struct iso_finding *found,
+                            const char *recipe);
 /* Members "trust" and "checks": [{name, level, value, threshold, message, advice}]. */
 void iso_checks_write_json(struct iso_json_out *w, const struct iso_checks *checks);
 /* "Caution, one_phi: ... What to do: ..." without an end of line. */

@@ -57,33 +57,14 @@ static const struct iso_runs *find_plain(size_t *number, const struct recipes *a
     return all->base;
 }
 
-/* A recipe's looped runs and the r = 1 runs of `plain`, on the shared budgets. */
-static void take_runs(struct iso_runs *out, const struct iso_runs *own,
-                      const struct iso_runs *plain, const struct recipes *all)
-{
-    for (size_t i = 0; i < own->n; i++)
-        if (own->at[i].r > 1 && is_shared(all, own->at[i].budget))
-            *ISO_PUSH(out->at, out->n, out->room) = own->at[i];
-    for (size_t i = 0; i < plain->n; i++)
-        if (plain->at[i].r == 1 && is_shared(all, plain->at[i].budget))
-            *ISO_PUSH(out->at, out->n, out->room) = plain->at[i];
-    iso_runs_sort(out);
-}
-
-static size_t count_runs(const struct iso_runs *runs, bool looped)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < runs->n; i++)
-        n += (runs->at[i].r > 1) == looped;
-    return n;
-}
-
-static const struct iso_runs *keep(const struct iso_runs *runs)
-{
-    struct iso_runs *kept = ISO_NEW(struct iso_runs);
-    *kept = *runs;
-    return kept;
-}
+/* Everything that the functions below have in common. */
+struct job {
+    struct iso_compare *out;
+    struct recipes all;
+    const struct iso_runs *plain; /* whose r = 1 runs serve all */
+    struct iso_compare_options options;
+    const char *const *names;
+};
 
 /* Budgets that the base shares with a variant, whatever the others have. */
 static size_t count_pair_budgets(const struct recipes *all, size_t variant)
@@ -112,32 +93,73 @@ static enum iso_status fail_unshared(const struct recipes *all, const char *cons
                     "compare fewer variants at a time");
 }
 
-static enum iso_status fit_recipe(struct iso_fit *fit, const struct iso_runs *runs,
-                                  const char *name, const struct iso_fit_options *o,
+/* The recipe's looped runs and the r = 1 runs of `plain`, on the shared budgets. */
+static void take_runs(struct iso_recipe *out, const struct iso_runs *own, const char *name,
+                      const struct job *job)
+{
+    struct iso_runs *runs = ISO_NEW(struct iso_runs);
+    for (size_t i = 0; i < own->n; i++)
+        if (own->at[i].r > 1 && is_shared(&job->all, own->at[i].budget))
+            *ISO_PUSH(runs->at, runs->n, runs->room) = own->at[i];
+    out->n_looped = runs->n;
+    for (size_t i = 0; i < job->plain->n; i++)
+        if (job->plain->at[i].r == 1 && is_shared(&job->all, job->plain->at[i].budget))
+            *ISO_PUSH(runs->at, runs->n, runs->room) = job->plain->at[i];
+    iso_runs_sort(runs);
+    out->runs = runs;
+    out->name = iso_arena_strdup(&job->out->arena, name);
+}
+
+static void release_runs(const struct iso_recipe *recipe)
+{
+    struct iso_runs *owned = (struct iso_runs *)recipe->runs;
+    if (owned)
+        iso_runs_release(owned);
+    free(owned);
+}
+
+/* Of the checks, two read the bootstrap over cells. */
+static enum iso_status check_recipe(struct iso_recipe *recipe, const struct job *job,
+                                    struct iso_err *err)
+{
+    struct iso_arena *arena = &job->out->arena;
+    const struct iso_compare_options *o = &job->options;
+    struct iso_intervals *intervals = NULL;
+    enum iso_status st = ISO_OK;
+    if (o->resamples > 0 && !iso_runs_undetermined(recipe->runs)) {
+        intervals = ISO_ARENA_NEW(arena, struct iso_intervals);
+        intervals->n_bootstraps = 1;
+        st = iso_bootstrap_run(&intervals->bootstrap[0], arena, recipe->runs, &o->fit,
+                               ISO_BLOCK_CELL, o->resamples, err);
+    }
+    if (st == ISO_OK)
+        iso_checks_run(&recipe->checks, arena, recipe->runs, &recipe->fit, &o->fit, intervals);
+    return st;
+}
+
+static enum iso_status fit_recipe(struct iso_recipe *recipe, const struct job *job,
                                   struct iso_err *err)
 {
-    enum iso_status st = iso_fit_run(fit, runs, o, err);
+    enum iso_status st = iso_fit_run(&recipe->fit, recipe->runs, &job->options.fit, err);
+    if (st == ISO_OK)
+        st = check_recipe(recipe, job, err);
     if (st != ISO_OK)
-        return iso_fail_in(err, st, "%s", name);
-    if (iso_runs_undetermined(runs))
-        fit->phi = NAN; /* where the fit ended means nothing */
+        return iso_fail_in(err, st, "%s", recipe->name);
+    if (iso_runs_undetermined(recipe->runs))
+        recipe->fit.phi = NAN; /* where the fit ended means nothing */
     return ISO_OK;
 }
 
-static enum iso_status take_base(struct iso_compare *out, const struct recipes *all,
-                                 const struct iso_runs *plain, const char *const *names,
-                                 const struct iso_fit_options *o, struct iso_err *err)
+static enum iso_status run_base(struct job *job, struct iso_err *err)
 {
-    struct iso_runs runs = {0};
+    struct iso_compare *out = job->out;
     double *budget;
-    take_runs(&runs, all->base, plain, all);
-    out->base_runs = keep(&runs);
-    out->n_budgets = iso_runs_budgets(&budget, &out->arena, &runs);
-    out->n_base = count_runs(&runs, true);
-    out->n_plain = count_runs(&runs, false);
+    take_runs(&out->base, job->all.base, job->names[0], job);
+    out->n_budgets = iso_runs_budgets(&budget, &out->arena, out->base.runs);
+    out->n_plain = out->base.runs->n - out->base.n_looped;
     if (out->n_budgets == 0)
-        return fail_unshared(all, names, err);
-    return fit_recipe(&out->base_fit, &runs, out->base_name, o, err);
+        return fail_unshared(&job->all, job->names, err);
+    return fit_recipe(&out->base, job, err);
 }
 
 /* No number is given. */
@@ -161,17 +183,22 @@ static void give_up(struct iso_variant *v)
     v->shared = (struct iso_shared_law){NAN, NAN, NAN, NAN};
 }
 
-static enum iso_status compare_one(struct iso_variant *v, struct iso_compare *out,
-                                   const struct iso_fit_options *o, struct iso_err *err)
+static enum iso_status run_variant(struct job *job, size_t number, struct iso_err *err)
 {
-    enum iso_status st = fit_recipe(&v->fit, v->runs, v->name, o, err);
-    v->undetermined = iso_runs_undetermined(out->base_runs);
-    if (v->undetermined)
+    struct iso_compare *out = job->out;
+    struct iso_variant *v = &out->variant[number];
+    const struct iso_runs *runs = &job->all.variant[number];
+    take_runs(&v->own, runs, job->names[number + 1], job);
+    v->n_left = count_pair_budgets(&job->all, number) - out->n_budgets;
+    for (size_t i = 0; job->plain != runs && i < runs->n; i++)
+        v->n_ignored += runs->at[i].r == 1 && is_shared(&job->all, runs->at[i].budget);
+    enum iso_status st = fit_recipe(&v->own, job, err);
+    if (st == ISO_OK && isnan(out->base.fit.phi))
         give_up(v);
     else if (st == ISO_OK)
-        st = iso_delta_run(v, &out->arena, out->base_runs, &out->base_fit, o, err);
+        st = iso_delta_run(v, &out->arena, &out->base, &job->options.fit, err);
     if (st == ISO_OK)
-        iso_verdict_run(v, &out->arena);
+        iso_verdict_run(v, &out->arena, &out->base);
     return st;
 }
 
@@ -181,48 +208,31 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
                                 struct iso_err *err)
 {
     *out = (struct iso_compare){0};
-    const struct recipes all = {base, variants, n_variants};
-    struct iso_fit_options o = options->fit;
-    o.law = &iso_law_joint; /* delta phi is that of the joint law */
-    o.n_fixed = 0;
+    struct job job = {
+        .out = out, .all = {base, variants, n_variants}, .options = *options, .names = names};
     size_t plain_number;
-    const struct iso_runs *plain = find_plain(&plain_number, &all);
-    out->base_name = iso_arena_strdup(&out->arena, names[0]);
+    job.plain = find_plain(&plain_number, &job.all);
+    job.options.fit.law = &iso_law_joint; /* delta phi is that of the joint law */
+    job.options.fit.n_fixed = 0;
     out->plain_from = iso_arena_strdup(&out->arena, names[plain_number]);
     out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
     enum iso_status st = iso_runs_check_rates(base, err);
     for (size_t i = 0; st == ISO_OK && i < n_variants; i++)
         st = iso_runs_check_rates(&variants[i], err);
     if (st == ISO_OK)
-        st = take_base(out, &all, plain, names, &o, err);
+        st = run_base(&job, err);
     for (size_t i = 0; st == ISO_OK && i < n_variants; i++) {
-        struct iso_variant *v = &out->variant[out->n++];
-        struct iso_runs runs = {0};
-        take_runs(&runs, &variants[i], plain, &all);
-        v->name = iso_arena_strdup(&out->arena, names[i + 1]);
-        v->runs = keep(&runs);
-        v->n_runs = count_runs(v->runs, true);
-        v->n_left = count_pair_budgets(&all, i) - out->n_budgets;
-        for (size_t k = 0; plain != &variants[i] && k < variants[i].n; k++)
-            v->n_ignored += variants[i].at[k].r == 1 && is_shared(&all, variants[i].at[k].budget);
-        st = compare_one(v, out, &o, err);
+        out->n++;
+        st = run_variant(&job, i, err);
     }
     return st;
 }
 
-static void release_runs(const struct iso_runs *kept)
-{
-    struct iso_runs *owned = (struct iso_runs *)kept;
-    if (owned)
-        iso_runs_release(owned);
-    free(owned);
-}
-
 void iso_compare_release(struct iso_compare *compare)
 {
-    release_runs(compare->base_runs);
+    release_runs(&compare->base);
     for (size_t i = 0; i < compare->n; i++)
-        release_runs(compare->variant[i].runs);
+        release_runs(&compare->variant[i].own);
     iso_arena_release(&compare->arena);
     *compare = (struct iso_compare){0};
 }

@@ -5,12 +5,13 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "fit/check.h"
 #include "fit/derived.h"
 #include "fit/fit.h"
 
 struct iso_compare_options {
     struct iso_fit_options fit;
-    size_t resamples;
+    size_t resamples; /* of each recipe, for the checks that read a bootstrap; 0: without them */
 };
 
 /* Change of the compute-optimal loss at one (budget, r), variant minus base, in nats, and its
@@ -56,29 +57,35 @@ struct iso_shared_law {
     double statistic, df, df_error, p; /* NaN when there are too few cells */
 };
 
-struct iso_variant {
+/* One recipe on the budgets that all recipes of a call share. */
+struct iso_recipe {
     const char *name;
-    size_t n_runs;                    /* looped runs of its own that are used */
-    size_t n_ignored;                 /* its r = 1 runs that are not */
-    size_t n_left;                    /* budgets shared with the base, but not with all variants */
-    const struct iso_runs *runs;      /* on the shared budgets, r = 1 included; owned */
-    struct iso_fit fit;               /* of these alone */
-    const char *undetermined;         /* why the runs cannot tell delta phi, or NULL */
-    struct iso_delta joint;           /* the base's law, with a phi of its own for the variant */
-    struct iso_delta separate;        /* two fits */
-    struct iso_shared_law shared;     /* the test of what `joint` assumes */
+    const struct iso_runs *runs; /* the r = 1 runs that all use, and its looped ones; owned */
+    size_t n_looped;
+    struct iso_fit fit; /* of these runs alone */
+    struct iso_checks checks;
+};
+
+struct iso_variant {
+    struct iso_recipe own;
+    size_t n_ignored;             /* its r = 1 runs that are not used */
+    size_t n_left;                /* budgets shared with the base, but not with all variants */
+    struct iso_delta joint;       /* the base's law, with a phi of its own for the variant */
+    struct iso_delta separate;    /* two fits */
+    struct iso_shared_law shared; /* the test of what `joint` assumes */
+    struct iso_finding shared_finding;
     const struct iso_delta *headline; /* the one of the two that the test allows */
+    enum iso_trust trust;             /* the worst of base, variant and shared law */
+    const char *undetermined;         /* why the runs cannot tell delta phi, or NULL */
     const char *sentence;             /* the headline in words */
 };
 
 struct iso_compare {
     struct iso_arena arena;
-    const char *base_name;
-    const struct iso_runs *base_runs; /* on the budgets that all recipes share; owned */
-    struct iso_fit base_fit;          /* of these alone: every variant is compared with it */
-    size_t n_budgets, n_base;         /* shared budgets, looped runs of the base */
-    size_t n_plain;                   /* r = 1 runs that all recipes use */
-    const char *plain_from;           /* whose they are */
+    struct iso_recipe base; /* fitted once: every variant is compared with it */
+    size_t n_budgets;       /* that all recipes share */
+    size_t n_plain;         /* r = 1 runs that all recipes use */
+    const char *plain_from; /* whose they are */
     size_t n;
     struct iso_variant *variant;
 };

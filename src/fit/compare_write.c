@@ -8,7 +8,7 @@
 static void put_estimator(struct iso_table *t, const struct iso_variant *v, const char *name,
                           const struct iso_delta *d)
 {
-    iso_table_put(t, v->name);
+    iso_table_put(t, v->own.name);
     iso_table_put(t, name);
     iso_put_number(t, "%.3f", d->phi_base);
     iso_put_number(t, "%.3f", d->phi);
@@ -37,7 +37,7 @@ void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *c)
         for (size_t k = 0; k < c->variant[i].headline->n_channels; k++) {
             const struct iso_channel *ch = &c->variant[i].headline->channel[k];
             char buf[32];
-            iso_table_put(t, c->variant[i].name);
+            iso_table_put(t, c->variant[i].own.name);
             iso_put_number(t, "%.3g", ch->budget);
             iso_put_number(t, "%g", ch->r);
             iso_put_number(t, "%+.4f", ch->change);
@@ -78,17 +78,28 @@ static void write_shared_law(struct iso_str *out, const struct iso_variant *v)
     iso_str_printf(out, "; R2 %.4f joint, %.4f separate", v->joint.r2, v->separate.r2);
 }
 
+/* A line for each check that is not ok. */
+static void write_cautions(struct iso_str *out, const struct iso_recipe *recipe, bool colour)
+{
+    for (size_t i = 0; i < recipe->checks.n; i++)
+        if (recipe->checks.at[i].level != ISO_LEVEL_OK) {
+            iso_str_printf(out, "%s: ", recipe->name);
+            iso_finding_write(out, &recipe->checks.at[i], colour);
+            iso_str_putc(out, '\n');
+        }
+}
+
 void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bool colour)
 {
     for (size_t i = 0; i < c->n; i++)
         iso_str_printf(out, colour ? "\033[1m%s\033[0m\n" : "%s\n", c->variant[i].sentence);
-    iso_str_printf(out, "\n%s: %zu shared budgets, %zu looped runs; ", c->base_name, c->n_budgets,
-                   c->n_base);
+    iso_str_printf(out, "\n%s: %zu shared budgets, %zu looped runs; ", c->base.name, c->n_budgets,
+                   c->base.n_looped);
     write_plain_runs(out, c);
     iso_str_puts(out, ".\n");
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
-        iso_str_printf(out, "%s: %zu looped runs; ", v->name, v->n_runs);
+        iso_str_printf(out, "%s: %zu looped runs; ", v->own.name, v->own.n_looped);
         if (v->n_ignored)
             iso_str_printf(out, "its %zu runs of r = 1 are not used; ", v->n_ignored);
         if (v->n_left)
@@ -99,6 +110,9 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
         write_shared_law(out, v);
         iso_str_puts(out, ".\n");
     }
+    write_cautions(out, &c->base, colour);
+    for (size_t i = 0; i < c->n; i++)
+        write_cautions(out, &c->variant[i].own, colour);
     struct iso_table t;
     iso_compare_summary_table(&t, c);
     write_table(out, "Change of phi, with its 95 % interval", &t, colour);
@@ -150,19 +164,33 @@ static void put_delta(struct iso_json_out *w, const struct iso_delta *d)
     iso_json_put_number(w, "r2", d->r2);
 }
 
+static void put_checks(struct iso_json_out *w, const struct iso_recipe *base,
+                       const struct iso_variant *v)
+{
+    const struct iso_recipe *recipe[] = {base, &v->own};
+    iso_json_put_string(w, "trust", iso_trust_name(v->trust));
+    iso_json_begin(w, "checks", '[');
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < recipe[k]->checks.n; i++)
+            iso_finding_write_json(w, &recipe[k]->checks.at[i], recipe[k]->name);
+    iso_finding_write_json(w, &v->shared_finding, v->own.name);
+    iso_json_end(w, ']');
+}
+
 static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
                         const struct iso_variant *v)
 {
     iso_json_begin(w, NULL, '{');
-    iso_json_put_string(w, "name", v->name);
+    iso_json_put_string(w, "name", v->own.name);
     iso_json_put_string(w, "estimator", iso_variant_estimator(v));
     put_delta(w, v->headline);
     iso_json_put_string(w, "sentence", v->sentence);
+    put_checks(w, &c->base, v);
     if (v->undetermined)
         iso_json_put_string(w, "undetermined", v->undetermined);
     iso_json_put_int(w, "n_budgets", (int64_t)c->n_budgets);
-    iso_json_put_int(w, "n_runs", (int64_t)v->n_runs);
-    iso_json_put_int(w, "n_base_runs", (int64_t)c->n_base);
+    iso_json_put_int(w, "n_runs", (int64_t)v->own.n_looped);
+    iso_json_put_int(w, "n_base_runs", (int64_t)c->base.n_looped);
     iso_json_put_int(w, "n_shared_runs", (int64_t)c->n_plain);
     iso_json_begin(w, "shared_law", '{');
     iso_json_put_number(w, "statistic", v->shared.statistic);
@@ -183,7 +211,7 @@ static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
 void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *c)
 {
     iso_json_begin(w, NULL, '{');
-    iso_json_put_string(w, "base", c->base_name);
+    iso_json_put_string(w, "base", c->base.name);
     iso_json_begin(w, "variants", '[');
     for (size_t i = 0; i < c->n; i++)
         put_variant(w, c, &c->variant[i]);

@@ -315,8 +315,8 @@ static void run(struct iso_variant *v, struct iso_arena *arena, struct job *job)
     struct iso_design looped;
     double value[N_VALUES];
     memcpy(job->all.base, job->base_fit->param, sizeof job->all.base);
-    memcpy(job->all.variant, v->fit.param, sizeof job->all.variant);
-    if (isnan(v->fit.phi))
+    memcpy(job->all.variant, v->own.fit.param, sizeof job->all.variant);
+    if (isnan(v->own.fit.phi))
         job->all.variant[PHI] = NAN; /* where the fit ended means nothing */
     take_looped(&looped, job, NULL);
     fit_joint(&job->all, &looped, job->options);
@@ -338,13 +338,14 @@ static void run(struct iso_variant *v, struct iso_arena *arena, struct job *job)
 }
 
 enum iso_status iso_delta_run(struct iso_variant *v, struct iso_arena *arena,
-                              const struct iso_runs *base, const struct iso_fit *base_fit,
-                              const struct iso_fit_options *options, struct iso_err *err)
+                              const struct iso_recipe *base, const struct iso_fit_options *options,
+                              struct iso_err *err)
 {
-    struct job job = {.base = base, .variant = v->runs, .base_fit = base_fit, .options = options};
-    enum iso_status st = iso_design_init(&job.base_x, base, options, err);
+    struct job job = {
+        .base = base->runs, .variant = v->own.runs, .base_fit = &base->fit, .options = options};
+    enum iso_status st = iso_design_init(&job.base_x, job.base, options, err);
     if (st == ISO_OK)
-        st = iso_design_init(&job.variant_x, v->runs, options, err);
+        st = iso_design_init(&job.variant_x, job.variant, options, err);
     if (st == ISO_OK)
         run(v, arena, &job);
     iso_design_release(&job.base_x);

@@ -4,9 +4,9 @@
 
 #include "fit/compare.h"
 
-/* Fills joint, separate (all but their verdicts) and shared, from v->runs and v->fit. */
+/* Fills joint, separate (all but their verdicts) and shared, from the two fits. */
 enum iso_status iso_delta_run(struct iso_variant *v, struct iso_arena *arena,
-                              const struct iso_runs *base, const struct iso_fit *base_fit,
-                              const struct iso_fit_options *options, struct iso_err *err);
+                              const struct iso_recipe *base, const struct iso_fit_options *options,
+                              struct iso_err *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "fit/verdict.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const verdict_names[] = {
     [ISO_VERDICT_CAPACITY] = "capacity gain",
@@ -32,9 +33,30 @@ const char *iso_variant_estimator(const struct iso_variant *v)
     return v->headline == &v->joint ? "joint" : "separate";
 }
 
-static enum iso_verdict judge(const struct iso_delta *d)
+static const struct iso_check shared_law = {
+    .name = "shared_law",
+    .statistic = "confidence that alpha, beta or E of the variant's looped runs differ from the "
+                 "base's (F test)",
+    .reason = "a twentieth of the pairs that do share a law are above 0.95",
+    .advice = "look at the residuals per r before you call it capacity: the change may be on the "
+              "side of the tokens, or of E",
+};
+
+static void find_shared_law(struct iso_variant *v)
 {
-    if (isnan(d->delta_phi))
+    const double p = v->shared.p;
+    struct iso_finding *found = &v->shared_finding;
+    *found =
+        (struct iso_finding){.check = &shared_law, .value = 1 - p, .threshold = 1 - significant};
+    found->level = p < significant ? ISO_LEVEL_CAUTION : ISO_LEVEL_OK;
+    found->message = isnan(p)          ? "not tested: there are too few cells"
+                     : p < significant ? "one law does not fit both recipes"
+                                       : "one law fits both recipes";
+}
+
+static enum iso_verdict judge(const struct iso_delta *d, const struct iso_variant *v)
+{
+    if (v->undetermined || isnan(d->delta_phi))
         return ISO_VERDICT_UNDETERMINED;
     if (isnan(d->low) || isnan(d->high))
         return ISO_VERDICT_NONE;
@@ -86,29 +108,73 @@ static const char *consequence(const struct iso_delta *d, struct iso_arena *aren
                             100 * fabs(d->inference_change));
 }
 
-static const char *sentence(const struct iso_variant *v, struct iso_arena *arena)
+/* " base: one_phi, drift;" and so on, or nothing. */
+static const char *cautions(const struct iso_recipe *recipe, struct iso_arena *arena)
 {
-    const struct iso_delta *d = v->headline;
-    const char *verdict = iso_verdict_name(d->verdict);
-    if (v->undetermined)
-        return iso_arena_printf(arena, "%s: %s: %s.", v->name, verdict, v->undetermined);
-    if (d->verdict == ISO_VERDICT_NONE)
-        return iso_arena_printf(arena, "%s: %s; phi changes by %+.3f (%s)%s.", v->name, verdict,
-                                d->delta_phi, reason(v, arena), consequence(d, arena));
-    return iso_arena_printf(arena, "%s: %s; phi changes by %+.3f [%+.3f, %+.3f] (%s), %s%s.",
-                            v->name, verdict, d->delta_phi, d->low, d->high, reason(v, arena),
-                            movement(d), consequence(d, arena));
+    const char *list = "";
+    for (size_t i = 0; i < recipe->checks.n; i++)
+        if (recipe->checks.at[i].level != ISO_LEVEL_OK)
+            list = iso_arena_printf(arena, "%s%s %s", list, *list ? "," : "",
+                                    recipe->checks.at[i].check->name);
+    return *list ? iso_arena_printf(arena, " %s:%s;", recipe->name, list) : "";
 }
 
-void iso_verdict_run(struct iso_variant *v, struct iso_arena *arena)
+/* The word, and which checks are the reason for it. */
+static const char *trust_of(const struct iso_variant *v, const struct iso_recipe *base,
+                            struct iso_arena *arena)
 {
-    const bool rejected = v->shared.p < significant, tells = !isnan(v->separate.delta_phi);
-    const bool untested = isnan(v->shared.p);
-    if (rejected && !tells && !v->undetermined)
-        v->undetermined = "one law does not fit both recipes, and the variant's runs alone cannot "
-                          "tell phi";
-    v->headline = rejected || (untested && tells) ? &v->separate : &v->joint;
-    v->joint.verdict = judge(&v->joint);
-    v->separate.verdict = judge(&v->separate);
-    v->sentence = sentence(v, arena);
+    const char *word = iso_trust_name(v->trust);
+    if (v->trust == ISO_TRUST_GOOD)
+        return word;
+    const char *list =
+        iso_arena_printf(arena, "%s%s%s", cautions(base, arena), cautions(&v->own, arena),
+                         v->shared_finding.level != ISO_LEVEL_OK ? " shared_law;" : "");
+    return iso_arena_printf(arena, "%s (%.*s)", word, (int)strlen(list) - 2, list + 1);
+}
+
+static const char *sentence(const struct iso_variant *v, const struct iso_recipe *base,
+                            struct iso_arena *arena)
+{
+    const struct iso_delta *d = v->headline;
+    const char *verdict = iso_verdict_name(d->verdict), *trust = trust_of(v, base, arena);
+    if (v->undetermined)
+        return iso_arena_printf(arena, "%s: %s: %s. Trust: %s.", v->own.name, verdict,
+                                v->undetermined, iso_trust_name(v->trust));
+    if (d->verdict == ISO_VERDICT_NONE)
+        return iso_arena_printf(arena, "%s: %s; phi changes by %+.3f (%s)%s. Trust: %s.",
+                                v->own.name, verdict, d->delta_phi, reason(v, arena),
+                                consequence(d, arena), trust);
+    return iso_arena_printf(arena,
+                            "%s: %s; phi changes by %+.3f [%+.3f, %+.3f] (%s), %s%s. Trust: %s.",
+                            v->own.name, verdict, d->delta_phi, d->low, d->high, reason(v, arena),
+                            movement(d), consequence(d, arena), trust);
+}
+
+/* Why phi of the recipe cannot be believed, or NULL. */
+static const char *why_undetermined(const struct iso_recipe *recipe, struct iso_arena *arena)
+{
+    if (recipe->checks.trust != ISO_TRUST_UNDETERMINED)
+        return NULL;
+    return iso_arena_printf(arena, "in %s, %s", recipe->name,
+                            iso_checks_worst(&recipe->checks)->message);
+}
+
+static enum iso_trust worst_of(enum iso_trust a, enum iso_trust b)
+{
+    return a > b ? a : b;
+}
+
+void iso_verdict_run(struct iso_variant *v, struct iso_arena *arena, const struct iso_recipe *base)
+{
+    find_shared_law(v);
+    v->trust = worst_of(base->checks.trust, v->own.checks.trust);
+    if (v->shared_finding.level != ISO_LEVEL_OK)
+        v->trust = worst_of(v->trust, ISO_TRUST_CAUTION);
+    v->undetermined = why_undetermined(base, arena);
+    if (!v->undetermined)
+        v->undetermined = why_undetermined(&v->own, arena);
+    v->headline = v->shared.p >= significant ? &v->joint : &v->separate;
+    v->joint.verdict = judge(&v->joint, v);
+    v->separate.verdict = judge(&v->separate, v);
+    v->sentence = sentence(v, base, arena);
 }

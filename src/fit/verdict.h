@@ -4,7 +4,7 @@
 
 #include "fit/compare.h"
 
-/* Fills the verdicts, the headline and the sentence. */
-void iso_verdict_run(struct iso_variant *v, struct iso_arena *arena);
+/* Fills the verdicts, the headline, the trust and the sentence. */
+void iso_verdict_run(struct iso_variant *v, struct iso_arena *arena, const struct iso_recipe *base);
 
 #endif

@@ -31,11 +31,12 @@ static const char *build_isoflops(struct iso_figure *f, const void *data)
                                                .share_x = ISO_SHARE_ALL,
                                                .share_y = ISO_SHARE_ALL,
                                                .panel_height = 300});
-    struct iso_fig_keys keys = iso_fig_keys_of(f, c->base_runs);
-    add_recipe(&f->panel[0], c->base_name, c->base_fit.phi, c->base_runs, &c->base_fit, &keys);
+    struct iso_fig_keys keys = iso_fig_keys_of(f, c->base.runs);
+    add_recipe(&f->panel[0], c->base.name, c->base.fit.phi, c->base.runs, &c->base.fit, &keys);
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
-        add_recipe(&f->panel[i + 1], v->name, v->headline->phi, v->runs, &v->fit, &keys);
+        add_recipe(&f->panel[i + 1], v->own.name, v->headline->phi, v->own.runs, &v->own.fit,
+                   &keys);
     }
     iso_fig_legend_budgets(f, &keys);
     iso_fig_legend_archs(f, &keys);
@@ -106,16 +107,16 @@ static const char *build_delta(struct iso_figure *f, const void *data)
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
         at[i] = -(double)i;
-        name[i] = short_name(f, v->name);
+        name[i] = short_name(f, v->own.name);
         f->grid.left = fmax(f->grid.left, iso_text_width(name[i]) + 20);
-        add_delta(p, ink_of(v, &v->joint), ISO_MARK_CIRCLE, "joint", v->name, at[i] + 0.14,
+        add_delta(p, ink_of(v, &v->joint), ISO_MARK_CIRCLE, "joint", v->own.name, at[i] + 0.14,
                   &v->joint);
-        add_delta(p, ink_of(v, &v->separate), ISO_MARK_SQUARE, "separate", v->name, at[i] - 0.18,
-                  &v->separate);
+        add_delta(p, ink_of(v, &v->separate), ISO_MARK_SQUARE, "separate", v->own.name,
+                  at[i] - 0.18, &v->separate);
     }
     iso_axis_set(
         &p->x,
-        iso_arena_printf(&f->arena, "Δ{/:Italic φ} against %s", iso_figure_plain(f, c->base_name)),
+        iso_arena_printf(&f->arena, "Δ{/:Italic φ} against %s", iso_figure_plain(f, c->base.name)),
         ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     iso_axis_set(&p->y, "", ISO_SCALE_LINEAR, ISO_TICK_GIVEN);
     p->y.given = at;

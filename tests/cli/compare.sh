@@ -43,8 +43,15 @@ for x, other in ((v, same), (same, v)):
     assert (x["estimator"] == "joint") == (x["shared_law"]["p"] >= 0.05)
     assert x["shared_law"]["df"] == 3
 assert v["delta_phi_interval"][0] > 0
-for key in "delta_phi", "delta_phi_interval", "verdict", "sentence", "joint", "separate", "shared_law":
+for key in "delta_phi", "delta_phi_interval", "verdict", "joint", "separate", "shared_law":
     assert none[key] == v[key], key  # nothing here needs resampling
+worst = {"ok": "good", "caution": "caution", "fail": "undetermined"}
+for x in v, same, none:
+    levels = [c["level"] for c in x["checks"]]
+    assert x["trust"] == worst[max(levels, key=list(worst).index)], levels
+    assert {c["recipe"] for c in x["checks"]} == {"paper_baseline", x["name"]}
+    assert x["checks"][-1]["name"] == "shared_law"
+    assert "Trust: " + x["trust"] in x["sentence"]
 assert page[:2] == [v["sentence"], same["sentence"]]  # the page says what the JSON says
 assert len(v["channels"]) == 12
 for c in v["channels"]:
