@@ -7,6 +7,7 @@
 #include "fit/fit.h"
 #include "fit/solver.h"
 #include "loop/loop.h"
+#include "plan/record.h"
 #include "sweep/launch.h"
 
 static const char *law_name(size_t i)
@@ -51,6 +52,13 @@ static const char *loop_help(size_t i)
 }
 
 const struct iso_choice iso_choice_loops = {"Loop mechanisms", loop_name, loop_help};
+
+static const char *column_name(size_t i)
+{
+    return iso_columns[i].name;
+}
+
+const struct iso_choice iso_choice_columns = {"Columns", column_name, NULL};
 
 static const char *launcher_name(size_t i)
 {

@@ -104,11 +104,12 @@ const struct iso_cmd iso_cmd_corpus = {
     .name = "corpus debian",
     .operands = "",
     .summary = "build an English corpus from Debian packages",
-    .details = "Fetches some packages with apt-get download (37 MB; no root needed) and turns them "
-               "into about 70 MB of clean text: dictionaries, novels, essays, glosses. One file "
-               "per source, documents separated by blank lines, with licences and checksums beside "
-               "them. A rerun builds only what is missing. DIR is ready for packing: isodepth pack "
-               "DIR --tokenizer bytes --out DATA",
+    .details =
+        "Downloads some packages with apt-get download (37 MB; no root needed) and turns them into "
+        "about 70 MB of clean text: dictionaries, novels, essays, glosses. Each source becomes one "
+        "file with blank lines between documents; licences and checksums are kept beside it. A "
+        "rerun builds only what is missing. DIR is ready for packing:\n\n"
+        "  isodepth pack DIR --tokenizer bytes --out DATA",
     .group = "Data",
     .opts = options,
     .size = sizeof(struct corpus_args),

@@ -257,10 +257,9 @@ const struct iso_cmd iso_cmd_data = {
     .name = "data",
     .operands = "DIR",
     .summary = "show what is in a packed directory",
-    .details =
-        "Prints splits, rows, tokens and bytes per token. --verify reads every row and checks it "
-        "against its checksum. --row N prints one row as text. --drift compares each tenth of the "
-        "stream with the whole, and with what random orders of the same rows give.",
+    .details = "Prints splits, rows, tokens and bytes per token. --verify reads every row and "
+               "checks it against its checksum. --row N prints one row as text. --drift compares "
+               "each tenth of the stream with the whole, and with random orders of the same rows.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 1,

@@ -307,14 +307,14 @@ const struct iso_cmd iso_cmd_eval = {
     .name = "eval",
     .operands = "[STUDY]",
     .summary = "score checkpoints on downstream tasks",
-    .details = "Prints the loss of the right answers in nats per token, its standard error, the "
-               "paired difference to the first model on the same items, and the accuracy, per task "
-               "and axis. Prompts longer than ten times the trained length lose their left end; "
-               "`cut` counts them.\n\n"
-               "With STUDY every finished run is scored at its trained depth (and at those of "
-               "--recur that it can be run at). Items go to STUDY/eval/, the table to "
-               "STUDY/eval.csv, which report shows; started again, only what is missing is scored. "
-               "The table keeps the rows of other suites, depths and runs that were scored before.",
+    .details = "Prints, for each task and axis, the loss of the right answers in nats per token, "
+               "its standard error, the paired difference to the first model on the same items, "
+               "and the accuracy. Prompts longer than ten times the trained length lose their left "
+               "end; the column cut counts them.\n\n"
+               "With STUDY, every finished run is scored at its trained depth, and at those of "
+               "--recur that it can run at. Scores of items go to STUDY/eval/, the table to "
+               "STUDY/eval.csv, which report shows. A rerun scores only what is missing; the table "
+               "keeps the rows of other suites, depths and runs.",
     .group = "Evaluate",
     .max_operands = 1,
     .opts = options,

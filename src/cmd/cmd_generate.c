@@ -229,7 +229,7 @@ const struct iso_cmd iso_cmd_generate = {
     .name = "generate",
     .operands = "",
     .summary = "sample text from a checkpoint",
-    .details = "With --kv-budget K the cache keeps, of every earlier position, the last K "
+    .details = "With --kv-budget K the cache keeps, for every earlier position, only the last K "
                "recurrences; iteration i then reads the keys and values of iteration i mod K.",
     .group = "Train",
     .opts = options,

@@ -87,13 +87,25 @@ void iso_help_overview(FILE *f)
     fputs("\nisodepth help COMMAND explains one of them.\n", f);
 }
 
+/* Names that explain themselves, in one paragraph. */
+static void print_names(FILE *f, const struct iso_choice *c)
+{
+    struct iso_str s = {0};
+    iso_str_puts(&s, "  ");
+    iso_choice_write(&s, c, "and");
+    print_paragraphs(f, iso_str_text(&s));
+    iso_str_release(&s);
+}
+
 static void print_lists(FILE *f, const struct iso_cmd *cmd)
 {
     for (size_t l = 0; cmd->lists && cmd->lists[l]; l++) {
         const struct iso_choice *c = cmd->lists[l];
         fputc('\n', f);
         print_heading(f, c->title);
-        for (size_t i = 0; c->name(i); i++)
+        if (!c->help)
+            print_names(f, c);
+        for (size_t i = 0; c->help && c->name(i); i++)
             print_entry(f, c->name(i), c->help(i), 18);
     }
 }

@@ -224,7 +224,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
 const struct iso_cmd iso_cmd_loss = {
     .name = "loss",
     .operands = "",
-    .summary = "validation loss of a checkpoint, at any depth",
+    .summary = "measure the validation loss of a checkpoint, at any depth",
     .details = "Loss in nats per token, bits per byte (where the packed data knows its bytes) and "
                "the share of tokens that were the most likely one.",
     .group = "Train",

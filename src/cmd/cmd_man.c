@@ -55,7 +55,11 @@ static void put_lists(struct iso_str *s, const struct iso_cmd *cmd)
     for (size_t l = 0; cmd->lists && cmd->lists[l]; l++) {
         const struct iso_choice *c = cmd->lists[l];
         iso_str_printf(s, ".SH %s\n", c->title);
-        for (size_t i = 0; c->name(i); i++)
+        if (!c->help) {
+            iso_choice_write(s, c, "and");
+            iso_str_putc(s, '\n');
+        }
+        for (size_t i = 0; c->help && c->name(i); i++)
             put_entry(s, c->name(i), c->help(i));
     }
 }

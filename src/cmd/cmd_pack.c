@@ -171,17 +171,16 @@ const struct iso_cmd iso_cmd_pack = {
     .name = "pack",
     .operands = "SOURCE...",
     .summary = "tokenise text and pack it into shuffled rows",
-    .details =
-        "A SOURCE is a file, a folder, or - for standard input: text, JSONL, Parquet, plain or "
-        "compressed with gzip or zstd, or ready tokens (Parquet lists, .bin of llm.c and nanoGPT). "
-        "In a folder, files whose names show a format (.txt, .jsonl, .parquet, .bin ...) are read, "
-        "or all of --format; a file that you name is always read.\n\n"
-        "Exact duplicates are left out. Documents are held out for validation by their hash, so "
-        "the split depends neither on order nor on threads. Best fit fills rows of T+1 tokens; the "
-        "rows are shuffled over the whole corpus by the seed. The same input and seed give the "
-        "same bytes.\n\n"
-        "DIR is complete once it has its meta.json. When packing was interrupted, a rerun starts "
-        "over; when DIR holds exactly what is asked for, nothing is done.",
+    .details = "A SOURCE is a file, a folder, or - for standard input, plain or compressed with "
+               "gzip or zstd; some formats hold ready tokens. In a folder, files whose names show "
+               "a format are read, or all files of --format; a file that you name is always read. "
+               "docs/inputs.md describes the formats.\n\n"
+               "Exact duplicates are dropped. Documents are held out for validation by their hash, "
+               "so the split depends neither on order nor on threads. Best fit fills rows of T+1 "
+               "tokens, and the seed shuffles the rows over the whole corpus. The same input and "
+               "seed give the same bytes.\n\n"
+               "DIR is complete once it has a meta.json. After an interruption a rerun starts "
+               "over; when DIR already holds what you ask for, nothing is done.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 1 << 20,

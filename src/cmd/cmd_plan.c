@@ -409,10 +409,10 @@ const struct iso_cmd iso_cmd_plan = {
     .name = "plan",
     .operands = "[GRID.yaml]",
     .summary = "turn a grid file into the list of runs",
-    .details = "Prints each run with its parameters, FLOPs, tokens, steps and learning rates. A "
-               "grid names budgets (FLOPs), recurrence counts r and widths; docs/grids.md lists "
-               "all keys. With "
-               "--shape it draws one architecture, counts its parts and gives equivalent sizes.",
+    .details =
+        "Prints each run with its parameters, FLOPs, tokens, steps and learning rates. A grid "
+        "names budgets (FLOPs), recurrence counts r and widths; docs/grids.md lists all keys. With "
+        "--shape it draws one architecture, counts its parts and prints equivalent sizes.",
     .group = "Analysis",
     .max_operands = 1,
     .callable = true,

@@ -173,11 +173,11 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
 const struct iso_cmd iso_cmd_power = {
     .name = "power",
     .operands = "GRID.yaml|RUNS",
-    .summary = "how well a grid would measure phi, before it is trained",
+    .summary = "predict how well a grid would measure phi",
     .details =
-        "Simulates the grid (a grid file, or a table of runs; losses are not read) under a law and "
-        "noise, fits every simulated study, and says how far phi would spread, which change of phi "
-        "would be found, and what each budget and width adds for its FLOPs.",
+        "Simulates the grid (a grid file, or a table of runs, whose losses are ignored) under a "
+        "law and noise, fits every simulated study, and reports how far phi would spread, which "
+        "change of phi would be found, and what each budget and width adds for its FLOPs.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1,

@@ -277,13 +277,13 @@ const struct iso_cmd iso_cmd_report = {
     .operands = "RUNS...",
     .summary = "fit a table of runs and write a page with figures and tables",
     .details = "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as "
-               "`isodepth fit` does and writes into DIR: report.html, which needs no network; "
+               "isodepth fit does and writes into DIR: report.html, which needs no network; "
                "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT "
                "adds the change of phi between RUNS and that table under the joint law, and "
                "compare.json. A study that was evaluated (isodepth eval STUDY) gets a section on "
                "its tasks, --rates one on learning rates.\n\n"
-               "The figures need gnuplot (package gnuplot-nox). Without it the report is written "
-               "with its tables only and says so.",
+               "The figures need gnuplot (package gnuplot-nox). Without it the report has tables "
+               "only and says so.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

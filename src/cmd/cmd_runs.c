@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/json.h"
+#include "cmd/choices.h"
 #include "fit/stats.h"
 #include "sweep/record_where.h"
 #include "sweep/sweep.h"
@@ -257,17 +258,17 @@ const struct iso_cmd iso_cmd_runs = {
     .name = "runs",
     .operands = "STUDY",
     .summary = "list the runs of a study",
-    .details =
-        "A condition compares columns with numbers or words (= != < <= > >=), joined by and, or, "
-        "not and parentheses. The columns are those of --csv: run, budget, s, r, loop, bptt, "
-        "d_model, n_once, n_rec, n_inject, tokens, seed, status, loss, attempts and so on.\n\n"
-        "--means takes the seeds of a design together; the noise is pooled over all designs.\n\n"
-        "isodepth runs STUDY --csv > runs.csv carries a study to another machine: fit, compare and "
-        "report read it, and sweep --reuse runs.csv takes its runs.",
+    .details = "A condition compares columns with numbers or words (= != < <= > >=), joined by "
+               "and, or, not and parentheses.\n\n"
+               "--means averages the seeds of a design; the noise is pooled over all designs.\n\n"
+               "To move a study's results to another machine, write them with isodepth runs STUDY "
+               "--csv > runs.csv: fit, compare and report read the table, and sweep --reuse "
+               "runs.csv reuses its runs.",
     .group = "Study",
     .min_operands = 1,
     .max_operands = 1,
     .callable = true,
+    .lists = (const struct iso_choice *const[]){&iso_choice_columns, NULL},
     .opts = options,
     .size = sizeof(struct runs_args),
     .run = run,

@@ -93,9 +93,9 @@ const struct iso_cmd iso_cmd_status = {
     .name = "status",
     .operands = "STUDY",
     .summary = "show how far a study is",
-    .details = "Reads the study's store and the folders of the running runs; it needs no lock and "
-               "may be called at any time. When enough runs are done it also tells phi as it "
-               "stands, without an interval; isodepth fit STUDY gives one.",
+    .details = "Reads the study's store and the folders of its unfinished runs. It needs no lock, "
+               "so call it at any time. When enough runs are done it also prints the current phi, "
+               "without an interval; isodepth fit STUDY computes one.",
     .group = "Study",
     .min_operands = 1,
     .max_operands = 1,

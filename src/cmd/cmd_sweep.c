@@ -673,16 +673,15 @@ const struct iso_cmd iso_cmd_sweep = {
     .name = "sweep",
     .operands = "[GRID.yaml]",
     .summary = "train every run of a grid, fit, and write the report",
-    .details =
-        "Plans the grid, trains what is missing (largest first), fits and writes "
-        "STUDY/report/report.html. Started again it does what is missing and nothing else; a "
-        "changed grid adds runs and keeps the old ones. Stop it or kill it at any time: "
-        "at most the steps since the last checkpoint are lost. Exit code 3 means stopped and "
-        "resumable.\n\n"
-        "Without GRID.yaml it resumes STUDY with the grid, the data and the options of its last "
-        "start.\n\n"
-        "A study is one folder per run and a store study.db that can be rebuilt from the folders "
-        "(--rebuild). docs/studies.md has more; docs/cluster.md is about --launcher slurm.",
+    .details = "Plans the grid, trains what is missing (largest runs first), fits and writes "
+               "STUDY/report/report.html. A rerun does only what is missing; a changed grid adds "
+               "runs and keeps the old ones. Stop it or kill it at any time; it resumes where it "
+               "left off and loses at most the steps since the last checkpoint. Exit code 3 means "
+               "stopped and resumable.\n\n"
+               "Without GRID.yaml it resumes STUDY with the grid, the data and the options of its "
+               "last start.\n\n"
+               "A study is one folder per run and a store, study.db, which --rebuild restores from "
+               "the folders. docs/studies.md has more; docs/cluster.md is about --launcher slurm.",
     .group = "Study",
     .min_operands = 0,
     .max_operands = 1,

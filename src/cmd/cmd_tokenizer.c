@@ -81,10 +81,10 @@ const struct iso_cmd iso_cmd_tokenizer_train = {
     .name = "tokenizer train",
     .operands = "SOURCE...",
     .summary = "train a byte-fallback BPE on text",
-    .details = "A SOURCE is what isodepth pack reads: a file, a folder, or -.\n\n"
-               "Writes a SentencePiece model that loses nothing: no normalisation, no added "
-               "spaces, bytes for what the vocabulary lacks, so that decoding returns the text. "
-               "The same text gives the same model.",
+    .details = "SOURCE is whatever isodepth pack reads: a file, a folder, or -.\n\n"
+               "Writes a lossless SentencePiece model: no normalisation, no added spaces, bytes "
+               "for what the vocabulary lacks, so that decoding returns the text. The same text "
+               "gives the same model.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 1 << 20,
@@ -224,8 +224,8 @@ const struct iso_cmd iso_cmd_tokenizer_encode = {
     .name = "tokenizer encode",
     .operands = "TOKENIZER [FILE]",
     .summary = "print the token ids of each line",
-    .details = "TOKENIZER is bytes or a SentencePiece .model file. Without FILE, or with -, "
-               "standard input is read. The ids are those of spm_encode --output_format=id.",
+    .details = "TOKENIZER is bytes or a SentencePiece .model file. Without FILE, or with -, it "
+               "reads standard input. The ids are those of spm_encode --output_format=id.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 2,
@@ -239,7 +239,7 @@ const struct iso_cmd iso_cmd_tokenizer_decode = {
     .operands = "TOKENIZER [FILE]",
     .summary = "print the text of each line of token ids",
     .details =
-        "The opposite of tokenizer encode; ids may be separated by spaces or be a JSON array.",
+        "The opposite of tokenizer encode; ids are separated by spaces or form a JSON array.",
     .group = "Data",
     .min_operands = 1,
     .max_operands = 2,

@@ -74,11 +74,10 @@ const struct iso_cmd iso_cmd_train = {
     .details =
         "RUN.yaml holds the settings of one run (docs/training.md), among them its horizon: one of "
         "budget (training FLOPs), tokens or steps. With --run the file is a grid instead.\n\n"
-        "The directory gets config.yaml, metrics.jsonl, model.safetensors, optimiser.safetensors "
-        "and, last of all, result.json. Ctrl-C finishes the step, saves and leaves with exit code "
-        "3; the same command resumes there, bit for bit, also with another number of threads. A "
-        "run keeps "
-        "the kernels that it began with (docs/numerics.md).",
+        "The directory receives config.yaml, metrics.jsonl, model.safetensors, "
+        "optimiser.safetensors and, last of all, result.json. Ctrl-C finishes the step, saves, and "
+        "exits with code 3; the same command resumes there, bit for bit, even with another number "
+        "of threads. A run keeps the kernels that it began with (docs/numerics.md).",
     .group = "Train",
     .min_operands = 1,
     .max_operands = 1,

@@ -109,7 +109,7 @@ void iso_option_describe(struct iso_str *out, const struct iso_opt *o, const voi
     iso_str_puts(out, o->help);
     if (o->kind == ISO_OPT_CHOICE) {
         iso_str_puts(out, ": ");
-        iso_choice_write(out, o->choice);
+        iso_choice_write(out, o->choice, "or");
     }
     if (o->kind == ISO_OPT_LIST)
         iso_str_puts(out, "; may be repeated");
@@ -129,8 +129,13 @@ size_t iso_choice_index(const struct iso_choice *c, const char *name)
     return i;
 }
 
-void iso_choice_write(struct iso_str *out, const struct iso_choice *c)
+void iso_choice_write(struct iso_str *out, const struct iso_choice *c, const char *word)
 {
-    for (size_t i = 0; c->name(i); i++)
-        iso_str_printf(out, "%s%s", !i ? "" : c->name(i + 1) ? ", " : " or ", c->name(i));
+    for (size_t i = 0; c->name(i); i++) {
+        if (i && c->name(i + 1))
+            iso_str_puts(out, ", ");
+        else if (i)
+            iso_str_printf(out, " %s ", word);
+        iso_str_puts(out, c->name(i));
+    }
 }

@@ -20,7 +20,7 @@ void iso_option_describe(struct iso_str *out, const struct iso_opt *o, const voi
 
 /* Where a name is among those of a choice; the number of names when it is not there. */
 size_t iso_choice_index(const struct iso_choice *c, const char *name);
-/* "once, recurrent or none" */
-void iso_choice_write(struct iso_str *out, const struct iso_choice *c);
+/* "once, recurrent or none", where `word` is "or". */
+void iso_choice_write(struct iso_str *out, const struct iso_choice *c, const char *word);
 
 #endif

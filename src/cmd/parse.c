@@ -73,7 +73,7 @@ static enum iso_status store_choice(struct line *l, const struct iso_opt *opt, c
         return ISO_OK;
     }
     struct iso_str all = {0};
-    iso_choice_write(&all, opt->choice);
+    iso_choice_write(&all, opt->choice, "or");
     const char *near = iso_nearest(value, nth_choice, opt->choice);
     iso_fail(l->err, ISO_USAGE, "--%s: expected %s, found \"%s\"%s%s%s", opt->name,
              iso_str_text(&all), value, near ? ". Did you mean " : "", near ? near : "",

@@ -15,11 +15,13 @@ def check_pair(line, after):
 
 
 def check_list(lines):
-    """Entries begin at two spaces or six; their text continues further to the right."""
+    """Entries begin at two spaces or six; their text continues further to the right.  Names that
+    explain themselves are one paragraph, with commas."""
+    names = re.match(r"  \w+, \w", lines[0])
     for line, after in zip(lines, lines[1:]):
-        continues = after.startswith(" " * 10)
+        continues = names or after.startswith(" " * 10)
         bare_label = not line.startswith(" " * 10) and not re.search(r"\S\s\s+\S", line)
-        if continues and not bare_label:
+        if continues and (names or not bare_label):
             check_pair(line, after)
 
 
