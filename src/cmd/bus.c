@@ -2,7 +2,7 @@
  * touches the lost part, and the program would die without a word.
  *
  * The handler calls ordinary functions.  That is sound here: the signal comes from the very
- * instruction that read the file, and no lock of malloc or stdio is taken around such a read. */
+ * instruction that read the file, and no lock of malloc or stdio is held around such a read. */
 #include "cmd/cmd.h"
 
 #include <signal.h>

@@ -85,7 +85,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     (void)ops;
     const struct corpus_args *a = args;
     if (!a->out)
-        return iso_fail(err, ISO_USAGE, "--out DIR is missing: where should the text go?");
+        return iso_fail(err, ISO_USAGE, "--out DIR is missing: the folder to write the text into");
     struct iso_path script;
     enum iso_status st = find_script(&script, "corpus_debian", err);
     if (st == ISO_OK) {

@@ -147,7 +147,7 @@ static enum iso_status run_task(struct iso_eval_job *j, struct iso_eval_subject 
     return ISO_OK;
 }
 
-/* The name of a file or a run's directory; of model.safetensors, as every run has one, that of its
+/* The name of a file or a run's directory; for model.safetensors, which every run has, that of its
  * directory.  The full path has it also where `path` is a dot or ends in a slash. */
 static const char *base_name(struct iso_eval_job *j, const char *path)
 {

@@ -34,7 +34,7 @@ static enum iso_status read_settings(struct iso_train_settings *s, struct iso_pl
         st = iso_train_set(s, arena, a->set.at[i], err);
     if (st != ISO_OK)
         return st;
-    /* Horizon and batch have no say in the start weights: use some that always work. */
+    /* Horizon and batch do not affect the start weights: use some that always work. */
     s->budget = 0;
     s->tokens = 0;
     s->steps = 1;

@@ -109,7 +109,7 @@ static void print_json(const struct pack_args *a, const struct iso_pack_result *
 static void print_text(const struct pack_args *a, const struct iso_pack_result *r)
 {
     if (r->nothing_to_do) {
-        printf("%s holds exactly this already (data %s): nothing to do\n", a->out, r->checksum);
+        printf("%s already holds exactly this (data %s): nothing to do\n", a->out, r->checksum);
         return;
     }
     int64_t tokens = 0;
@@ -135,7 +135,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
 {
     const struct pack_args *a = args;
     if (!a->out)
-        return iso_fail(err, ISO_USAGE, "--out DIR is missing: where should the shards go?");
+        return iso_fail(err, ISO_USAGE,
+                        "--out DIR is missing: the folder to write the shards into");
     struct iso_pack_opts o = {
         .out = a->out,
         .sources = (const char *const *)ops.at,

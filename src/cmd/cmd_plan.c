@@ -391,8 +391,8 @@ static enum iso_status run_plan(const void *args, struct iso_operands ops, struc
         st = iso_fail(err, ISO_USAGE, "give a grid file or --shape, not both");
     else if (a->shape && (a->csv || a->set.n || a->tflops > 0))
         st = iso_fail(err, ISO_USAGE,
-                      "--csv, --set and --tflops belong to a grid file; --shape takes settings "
-                      "itself, e.g. r=4,s=10,seq_len=512");
+                      "--csv, --set and --tflops belong to a grid file; --shape holds its own "
+                      "settings, such as r=4,s=10,seq_len=512");
     else if (a->shape)
         st = plan_shape(a, ops.json, &arena, err);
     else if (ops.n)

@@ -241,13 +241,14 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     const struct report_args *a = args;
     struct iso_analysis_options o;
     if (!a->out)
-        return iso_fail(err, ISO_USAGE, "say where to write the report: --out DIR");
+        return iso_fail(err, ISO_USAGE,
+                        "--out DIR is missing: the folder to write the report into");
     enum iso_status st = analysis_options(&o, a, err);
     if (st != ISO_OK)
         return st;
     struct job job = {0};
     name_tables(&job, ops, a);
-    st = iso_dir_make(a->out, err); /* a place that cannot be written is better known now */
+    st = iso_dir_make(a->out, err); /* better to know now that a place cannot be written */
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)

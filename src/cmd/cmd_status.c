@@ -1,4 +1,4 @@
-/* isodepth status: how a study stands, seen from outside its scheduler. */
+/* isodepth status: the progress of a study, seen from outside its scheduler. */
 #include "cmd/cmd.h"
 
 #include "base/json.h"

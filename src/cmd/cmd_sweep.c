@@ -306,7 +306,8 @@ static enum iso_status check_data(struct call *c, char checksum[17])
 {
     const char *dir = c->a->data ? c->a->data : c->data ? c->data : c->grid.data;
     if (!dir)
-        return iso_fail(c->err, ISO_USAGE, "which data? Give --data DIR (made by isodepth pack)");
+        return iso_fail(c->err, ISO_USAGE,
+                        "--data DIR is missing: a folder that isodepth pack wrote");
     struct iso_dataset ds;
     enum iso_status st = iso_dataset_open(&ds, dir, c->err);
     if (st != ISO_OK)
@@ -462,10 +463,10 @@ static enum iso_status open_study(struct call *c, size_t *left)
     if (st == ISO_OK)
         st = keep_grid(c);
     for (size_t i = 0; st == ISO_OK && i < c->a->reuse.n; i++) {
-        size_t taken = 0;
-        st = iso_sweep_reuse(&c->sw, c->a->reuse.at[i], &taken, c->err);
+        size_t reused = 0;
+        st = iso_sweep_reuse(&c->sw, c->a->reuse.at[i], &reused, c->err);
         if (st == ISO_OK)
-            iso_log_info("%zu runs taken from %s", taken, c->a->reuse.at[i]);
+            iso_log_info("reused %zu runs of %s", reused, c->a->reuse.at[i]);
     }
     if (st == ISO_OK)
         st = iso_sweep_reconcile(&c->sw, c->err);
@@ -642,7 +643,7 @@ static enum iso_status prepare(struct call *c, struct iso_operands ops)
 {
     struct sweep_args *a = c->a;
     if (!a->out && !(a->dry_run && ops.n))
-        return iso_fail(c->err, ISO_USAGE, "where to? Give --out STUDY");
+        return iso_fail(c->err, ISO_USAGE, "--out STUDY is missing: the folder of the study");
     c->path = ops.n ? ops.at[0] : NULL;
     enum iso_status st = ops.n || a->rebuild ? ISO_OK : recall(c);
     c->given = *a;

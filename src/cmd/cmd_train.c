@@ -53,7 +53,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_arena arena = {0};
     struct iso_train_settings s;
     if (!a->out)
-        return iso_fail(err, ISO_USAGE, "--out DIR is missing: where shall the run go?");
+        return iso_fail(err, ISO_USAGE, "--out DIR is missing: the folder of the run");
     struct iso_train_options o = {.out = a->out,
                                   .path = ops.at[0],
                                   .threads = (int)a->threads,

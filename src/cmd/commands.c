@@ -1,4 +1,4 @@
-/* The list of subcommands, in the order of the help page; rows of one group stand together. */
+/* The list of subcommands, in the order of the help page; rows of one group are together. */
 #include "cmd/cmd.h"
 
 const struct iso_cmd *const iso_commands[] = {

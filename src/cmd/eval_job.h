@@ -41,7 +41,7 @@ struct iso_eval_job {
     struct iso_err *err;
 };
 
-/* Takes the finished runs of j->study for its checkpoints. */
+/* Lists the finished runs of j->study as its checkpoints. */
 enum iso_status iso_eval_study_list(struct iso_eval_job *j);
 /* Writes STUDY/eval.csv: one row for each run, depth and task, this call's and those of earlier
  * ones that it does not replace. */

@@ -1,8 +1,8 @@
 /* isodepth eval STUDY: which checkpoints a study has, and STUDY/eval.csv.
  *
  * The store of a study is written by its scheduler alone, which may be at work; so the results of
- * an evaluation stand beside it: every item's score in STUDY/eval/RUN/TASK.jsonl, the table of all
- * tasks in STUDY/eval.csv.  The table grows with every suite and depth that is scored. */
+ * an evaluation are kept beside it: every item's score in STUDY/eval/RUN/TASK.jsonl, the table of
+ * all tasks in STUDY/eval.csv.  The table grows with every suite and depth that is scored. */
 #include "cmd/eval_job.h"
 
 #include "base/csv.h"

@@ -32,7 +32,7 @@ enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct
 /* What tables are called, from their paths: "results/base.csv" is "base", and "results/base" when
  * another one is "base" too. */
 const char **iso_fit_names(struct iso_arena *arena, const char *const *paths, size_t n);
-/* The file that an operand names: a directory stands for the table of the study in it. */
+/* The file that an operand names: a study's directory means the table in it. */
 const char *iso_fit_table_of(struct iso_arena *arena, const char *path);
 /* Refuses when the runs.csv that is written into `out` would replace one of the tables read. */
 enum iso_status iso_fit_check_overwrite(const char *out, const char *const *paths, size_t n,

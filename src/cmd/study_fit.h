@@ -10,7 +10,7 @@
 enum iso_status iso_study_fit_report(struct iso_str *out, const char *study, const char *title,
                                      struct iso_err *err);
 /* The same for a sweep over learning rates: judges them, and `rate` above all, which the grid
- * holds for the best. */
+ * uses. */
 enum iso_status iso_study_rates_report(struct iso_str *out, const char *study, const char *title,
                                        double rate, struct iso_err *err);
 /* Prints phi of the runs that are done, without an interval; nothing when they are too few. */

@@ -39,7 +39,7 @@ static void write_bar(struct iso_str *out, double fraction, int width)
     iso_str_putc(out, ']');
 }
 
-/* Cuts the line that began at `start` to the screen, so that it takes one row. */
+/* Cuts the line that began at `start` to the screen, so that it fills one row. */
 static void end_line(struct iso_str *out, size_t start, size_t columns)
 {
     if (columns && out->len - start > columns) {
@@ -114,7 +114,7 @@ void iso_sweep_view_begin(struct iso_sweep_view *view)
     };
 }
 
-/* Rows that the block takes now: a terminal that became narrower has wrapped its lines. */
+/* Rows that the block fills now: a terminal that became narrower has wrapped its lines. */
 static size_t block_rows(const struct iso_sweep_view *view)
 {
     size_t rows = 0, columns = iso_screen_columns(stderr);

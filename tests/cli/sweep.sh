@@ -121,7 +121,7 @@ want 'cannot start /no/such: No such file or directory' log "no trainer"
 # Reuse: a study, a table, and the r = 1 runs of a baseline.
 "$iso" runs st --csv > st.csv
 ISO_TRAIN_PROGRAM=/no/such sweep re1 --reuse st > out 2> log || fail "--reuse STUDY"
-want '12 runs taken from st' log "--reuse STUDY"
+want 'reused 12 runs of st' log "--reuse STUDY"
 ISO_TRAIN_PROGRAM=/no/such sweep re2 --reuse st.csv > out 2> log || fail "--reuse RUNS.csv"
 [ "$("$iso" runs re2 --csv | cut -d, -f1,26 | sort)" = \
     "$("$iso" runs st --csv --where 's<4' | cut -d, -f1,26 | sort)" ] || fail "--reuse: losses"
