@@ -45,7 +45,7 @@ def unwrap(lines, width, verse=False):
     A formatter breaks only where the next word does not fit into the width.  Where it would have
     fitted the break was meant (verse, list, heading), unless a sentence plainly runs on: a long
     line without a stop, and the next one as far from the margin.  Where verse is likely, a deeper
-    indent or a capital letter is reason enough to let a break stand.
+    indent or a capital letter is reason enough to keep a break.
     """
     paragraph, last = "", ""
     for line in lines:
@@ -278,7 +278,7 @@ Mal=Malachi|Mat=Matthew|Mark=Mark|Luke=Luke|John=John|Acts=Acts|Rom=Romans|1Cor=
 def extract_bible(root):
     """bible.data is an index of big-endian words, then one stream of `compress`, which gzip reads.
 
-    At 0x5c stands where the first window begins, just after the three bytes of the stream's head.
+    The word at 0x5c says where the first window begins, just after the three bytes of the stream's head.
     """
     with open(os.path.join(root, "usr/lib/bible.data"), "rb") as f:
         data = f.read()
@@ -403,7 +403,7 @@ def extract_austen(root):
                 if chapter and not re.fullmatch("(?i)finis|the end", line.strip()):
                     chapter.append(line)
                 continue
-            if chapter:   # what stands before the first one is the title page
+            if chapter:   # what precedes the first one is the title page
                 yield chapter[:1] + [squeeze(p.replace("_", "")) for p in unwrap(chapter[1:], AUSTEN_WIDTH)]
                 chapter = []
             if match.group(2):
@@ -470,7 +470,7 @@ def extract_anarchism(root):
         page.close()
         for paragraphs, linked, letters in zip(page.sections, page.linked, page.letters):
             paragraphs = list(filter(None, map(squeeze, paragraphs)))
-            if len(paragraphs) > 1 and linked < 0.3 * letters:   # a heading alone or a menu is no document
+            if len(paragraphs) > 1 and linked < 0.3 * letters:   # a heading alone or a menu is not a document
                 yield paragraphs
 
 

@@ -25,7 +25,7 @@ enum iso_status iso_csv_parse(struct iso_csv *csv, struct iso_arena *arena, cons
                               size_t len, const char *path, struct iso_err *err);
 /* Column number of a name, -1 when there is none. */
 int iso_csv_column(const struct iso_csv *csv, const char *name);
-/* Appends one field, quoted when it must be so that it reads back as it is. */
+/* Appends one field, quoted where needed, so that it reads back unchanged. */
 void iso_csv_put(struct iso_str *out, const char *field);
 
 #endif

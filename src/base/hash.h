@@ -4,7 +4,7 @@
  * (xxhash_spec.md, version 0.1.1).  Why this one: some bytes per cycle in plain C, known answers
  * exist everywhere (zstd frames carry it), and since every round is a bijection of its lane, a
  * change confined to one aligned 8-byte word always changes the sum; other damage goes unseen
- * with probability 2^-64.  It is no defence against an adversary, and nothing here needs one. */
+ * with probability 2^-64.  It does not defend against an adversary, and nothing here needs to. */
 #ifndef ISO_BASE_HASH_H
 #define ISO_BASE_HASH_H
 

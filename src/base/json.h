@@ -39,7 +39,7 @@ struct iso_json {
 enum iso_status iso_json_parse(const struct iso_json **out, struct iso_arena *arena,
                                const char *text, size_t len, const char *where,
                                struct iso_err *err);
-/* Member of an object, NULL when missing or when `v` is no object. */
+/* Member of an object, NULL when missing or when `v` is not an object. */
 const struct iso_json *iso_json_get(const struct iso_json *v, const char *key);
 /* Shorthands that give a default when the member is missing or of another kind. */
 double iso_json_number(const struct iso_json *v, const char *key, double otherwise);

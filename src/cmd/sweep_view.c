@@ -149,7 +149,7 @@ static void event(void *ctx, const char *text)
 
 static void show_live(struct iso_sweep_view *view, const struct iso_look *look)
 {
-    struct iso_look running = *look; /* those that wait to be resumed are no news here */
+    struct iso_look running = *look; /* those that wait to be resumed are not news here */
     running.n_begun = look->n_running;
     wipe(view);
     iso_sweep_view_write(&view->block, &running, iso_screen_columns(stderr) - 1,

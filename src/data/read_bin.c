@@ -174,7 +174,7 @@ static enum iso_status next_bin(struct iso_file_reader *f, struct iso_doc *doc, 
 
 const struct iso_format iso_format_llmc = {
     .name = "llmc",
-    .help = "token stream of llm.c (.bin with a header)",
+    .help = "token stream of llm.c: .bin with a header",
     .extensions = "bin",
     .matches = matches_llmc,
     .open = open_llmc,
@@ -184,7 +184,7 @@ const struct iso_format iso_format_llmc = {
 
 const struct iso_format iso_format_nanogpt = {
     .name = "nanogpt",
-    .help = "token stream of nanoGPT (.bin without a header, uint16)",
+    .help = "token stream of nanoGPT: .bin of uint16 without a header",
     .extensions = "bin",
     .open = open_nanogpt,
     .next = next_bin,

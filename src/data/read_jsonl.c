@@ -110,7 +110,7 @@ static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc
 
 const struct iso_format iso_format_jsonl = {
     .name = "jsonl",
-    .help = "JSON lines, the document in a member (text, or field)",
+    .help = "JSON lines (.jsonl .ndjson; .json if named): a member, text or that of field",
     .extensions = "jsonl ndjson",
     .when_named = "json",
     .streamed = true,

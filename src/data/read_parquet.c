@@ -255,7 +255,7 @@ static enum iso_status next_parquet(struct iso_file_reader *f, struct iso_doc *d
 
 const struct iso_format iso_format_parquet = {
     .name = "parquet",
-    .help = "Parquet: a column of text, or of token lists (text, tokens, or field)",
+    .help = "Parquet (.parquet .parq): a column of text or of token lists",
     .extensions = "parquet parq",
     .matches = matches,
     .open = open_parquet,

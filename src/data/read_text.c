@@ -156,7 +156,7 @@ static enum iso_status next_text(struct iso_file_reader *f, struct iso_doc *doc,
 
 const struct iso_format iso_format_text = {
     .name = "text",
-    .help = "plain text, documents separated by blank lines (or a file each)",
+    .help = "plain text (.txt .text; .md if named); blank lines separate documents",
     .extensions = "txt text",
     .when_named = "md",
     .streamed = true,

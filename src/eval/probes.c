@@ -106,7 +106,7 @@ static void assignment_row(struct iso_str *out, struct iso_str *context, struct 
     put_row(out, context->text, value[base], NULL, 0);
 }
 
-/* A file of rows.  A row with a seed starts a new generator; the others go on with it. */
+/* A file of rows.  A row with a seed starts a new generator; the others continue it. */
 static const struct probe {
     const char *name;
     uint64_t seed;

@@ -90,7 +90,7 @@ static enum iso_status mark_answer(struct iso_prompt *p, const struct iso_tokens
         same = (int32_t)prefix->at[t] == p->token[t];
     if (!same)
         return iso_fail(err, ISO_BAD_INPUT,
-                        "%s:%d: the tokens of the prompt are no prefix of those of prompt and "
+                        "%s:%d: the tokens of the prompt are not a prefix of those of prompt and "
                         "continuation; the tokenizer merges across the delimiter \"%s\"",
                         task->path, item->line, task->spec->delimiter);
     p->first = prefix->n;
@@ -134,7 +134,7 @@ static enum iso_status check_front(const struct iso_prompt *p, const struct iso_
     if (p->first >= 1 && p->first < p->end)
         return ISO_OK;
     return iso_fail(err, ISO_BAD_INPUT,
-                    "%s:%d: no token stands in front of the scored ones; give the item a text "
+                    "%s:%d: no token precedes the scored ones; give the item a text "
                     "before its answer, the task num_fewshot, or use a tokenizer with BOS",
                     task->path, item->line);
 }
@@ -155,7 +155,7 @@ size_t iso_prompts_of(const struct iso_item *item)
     return item->n_option ? item->n_option : 1;
 }
 
-/* The texts' shared front stays in `text`; each option is put behind it and taken off again. */
+/* The texts' shared front stays in `text`; each option is appended and removed again. */
 struct maker {
     const struct iso_task *task;
     const struct iso_item *item;

@@ -18,7 +18,7 @@ struct iso_prompt {
 };
 
 /* The prompts of item i: one for language modelling, one per option otherwise.  `prompts` has
- * room for them; *n tells how many.  Longer ones than `longest` tokens lose their left end.
+ * room for them; *n is how many.  Longer ones than `longest` tokens lose their left end.
  * Release them also after a failure. */
 enum iso_status iso_prompts_make(struct iso_prompt *prompts, size_t *n, const struct iso_task *task,
                                  size_t i, struct iso_encoder *encoder, size_t longest,

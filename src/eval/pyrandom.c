@@ -126,16 +126,16 @@ static void sample_from_pool(struct iso_pyrandom *r, uint32_t *out, uint32_t n, 
 
 static void sample_by_rejection(struct iso_pyrandom *r, uint32_t *out, uint32_t n, uint32_t k)
 {
-    unsigned char *taken = ISO_NEW_N(unsigned char, n);
+    unsigned char *chosen = ISO_NEW_N(unsigned char, n);
     for (uint32_t i = 0; i < k; i++) {
         uint32_t j;
         do
             j = iso_pyrandom_below(r, n);
-        while (taken[j]);
-        taken[j] = 1;
+        while (chosen[j]);
+        chosen[j] = 1;
         out[i] = j;
     }
-    free(taken);
+    free(chosen);
 }
 
 void iso_pyrandom_sample(struct iso_pyrandom *r, uint32_t *out, uint32_t n, uint32_t k)

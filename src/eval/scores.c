@@ -61,7 +61,7 @@ static bool get_bool(const struct iso_json *v, const char *key)
     return m && m->kind == ISO_JSON_BOOL && m->boolean;
 }
 
-/* null is how JSON has what is not finite; -1 stands for no nats at all. */
+/* null is how JSON has what is not finite; -1 means none at all. */
 static double get_nats(const struct iso_json *v)
 {
     const struct iso_json *m = iso_json_get(v, "nats");

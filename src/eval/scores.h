@@ -1,4 +1,4 @@
-/* Scores of one task in a file, so that an evaluation goes on where it was cut and any figure
+/* Scores of one task in a file, so that an evaluation resumes where it was cut off and any figure
  * can be redone: JSONL, a first line that says what was scored, then one line per item. */
 #ifndef ISO_EVAL_SCORES_H
 #define ISO_EVAL_SCORES_H

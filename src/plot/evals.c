@@ -45,7 +45,7 @@ static void take_key(double *list, size_t *n, double x)
 
 static struct iso_evals_model *find_model(struct iso_evals *e, const struct iso_evals_model *like)
 {
-    for (size_t i = e->n_model; i-- > 0;) /* the rows of a model stand together */
+    for (size_t i = e->n_model; i-- > 0;) /* the rows of a model are together */
         if (e->model[i].recur == like->recur && iso_str_eq(e->model[i].run, like->run))
             return &e->model[i];
     struct iso_evals_model *m = ISO_PUSH(e->model, e->n_model, e->model_room);
@@ -67,7 +67,7 @@ static enum iso_status number(double *out, const struct iso_csv_row *row, const 
     *out = NAN;
     if (!*text || iso_parse_double(text, out))
         return ISO_OK;
-    return iso_fail(err, ISO_BAD_INPUT, "%s:%d: %s: \"%s\" is no number", path, row->line,
+    return iso_fail(err, ISO_BAD_INPUT, "%s:%d: %s: \"%s\" is not a number", path, row->line,
                     column_name[c], text);
 }
 

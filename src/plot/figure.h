@@ -107,7 +107,8 @@ struct iso_legend {
 
 enum iso_share { ISO_SHARE_NONE, ISO_SHARE_LINE, ISO_SHARE_ALL };
 
-/* How the panels stand: LINE shares an axis along a column (x) or a row (y), ALL over all. */
+/* How the panels are arranged: LINE shares an axis along a column (x) or a row (y), ALL over all.
+ */
 struct iso_panel_grid {
     size_t rows, cols;
     enum iso_share share_x, share_y;
@@ -164,7 +165,7 @@ double iso_panel_y_at(const struct iso_panel *p, double py);
 /* Approximate width in pixels of a text with markup at the figure's font. */
 double iso_text_width(const char *markup);
 /* Fills the ticks of an axis whose range is known and which is `pixels` long; `wide` is for
- * horizontal axes, whose texts stand side by side. */
+ * horizontal axes, whose texts are side by side. */
 void iso_axis_ticks(struct iso_axis *a, struct iso_arena *arena, double pixels, bool wide);
 
 #endif

@@ -26,7 +26,7 @@ struct iso_ink {
 };
 
 enum iso_ink_name {
-    ISO_INK_TEXT,   /* text, axes, curves that stand for no budget */
+    ISO_INK_TEXT,   /* text, axes, curves that belong to no budget */
     ISO_INK_MUTED,  /* what should stay in the background: reference lines, second curves */
     ISO_INK_ACCENT, /* the one thing to look at */
     ISO_INK_SECOND, /* a second thing beside the accent */

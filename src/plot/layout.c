@@ -91,7 +91,7 @@ static void pad(struct iso_axis *a, double fraction)
     double lo = forward(a, a->lo), hi = forward(a, a->hi), air = fraction * (hi - lo);
     if (air <= 1e-12 * fmax(fabs(lo), fabs(hi)) || air == 0)
         air = a->scale == ISO_SCALE_LOG ? 0.3 : 0.05 * fmax(fabs(lo), 1);
-    bool on_zero = a->lo == 0 && a->scale == ISO_SCALE_LINEAR; /* bars stand on the axis */
+    bool on_zero = a->lo == 0 && a->scale == ISO_SCALE_LINEAR; /* bars begin on the axis */
     a->lo = on_zero ? 0 : backward(a, lo - air);
     a->hi = backward(a, hi + air);
 }

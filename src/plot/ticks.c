@@ -37,7 +37,7 @@ double iso_text_width(const char *markup)
             scale = 1;
             continue;
         }
-        if (c == '\\' && p[1]) /* the next one is meant as it is */
+        if (c == '\\' && p[1]) /* the next one is literal */
             c = (unsigned char)*++p;
         if ((c & 0xC0) == 0x80)
             continue;

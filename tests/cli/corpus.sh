@@ -354,7 +354,7 @@ expect 0 "bible: 4 documents" "${tool[@]}" --packages debs --out out
 [ "$(wc -l <stderr)" = 2 ] || fail "the rerun built more than the two broken sources: $(cat stderr)"
 diff -r out out2 || fail "the repaired corpus differs"
 echo '{"recipe": 1' >out/sources.json
-expect 0 "building anew" "${tool[@]}" --packages debs --out out --only cpp
+expect 0 "rebuilding" "${tool[@]}" --packages debs --out out --only cpp
 expect 0 "wordnet: 3 documents" "${tool[@]}" --packages debs --out only --only wordnet,bible
 [ "$(cd only && echo *.txt)" = "bible.txt wordnet.txt" ] || fail "--only built something else"
 

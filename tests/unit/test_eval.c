@@ -214,7 +214,7 @@ static void test_nothing_in_front(void **state)
         s.tokenizer.bos = -1;
         assert_int_equal(iso_prompts_make(p, &n, &s.task, 0, &s.encoder, 1000, &err),
                          ISO_BAD_INPUT);
-        assert_non_null(strstr(err.msg, "t.jsonl:1: no token stands in front of the scored ones"));
+        assert_non_null(strstr(err.msg, "t.jsonl:1: no token precedes the scored ones"));
         iso_prompts_release(p, n);
         tear_down(&s);
     }

@@ -211,7 +211,7 @@ def check_peer():
         for n, ours in names.items():
             theirs[n].data.copy_(pick(p, ours))
         muon, adam = torch_train.optimizers(model, torch.float32)
-        optimizer = Optimizer(p, make.RATES, 10**9)             # so long a run that the rates stand still
+        optimizer = Optimizer(p, make.RATES, 10**9)             # so long a run that the rates stay constant
         worst_grad = 0.0
         for step in range(3):
             model(rows[step, :, :-1], rows[step, :, 1:]).backward()

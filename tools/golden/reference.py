@@ -21,7 +21,7 @@ What the specification leaves open is decided here:
  8. Schedule: the rate at step t of S is base * (1 - 0.9 t/S), t = 0..S-1.
  9. MuonH takes every matrix inside the blocks, inject.weight and inject.B, each by itself (q, k and v are three matrices). Its norm is that
     of the weights the run starts from: sqrt(d) for inject.weight = [I|0] and for inject.B = I. A zero gradient history (norm of the
-    orthogonalised matrix exactly 0) leaves the matrix as it is.
+    orthogonalised matrix exactly 0) leaves the matrix unchanged.
 10. AdamW is the usual one with bias correction: m/(1-b1^t) / (sqrt(v/(1-b2^t)) + eps), t from 1. Rates: wte "embed", lm_head "head", every norm
     scale "norm", lane_* and inject.a, inject.delta "scalar".
 11. Transfer: "executed parameters" of the reference counts matrices and norm scales alike as often as they are run, with the injection inside
