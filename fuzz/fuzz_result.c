@@ -1,4 +1,5 @@
-/* Any bytes as a run's result.json. */
+/* Any bytes as a run's result.json, and as a piece of its metrics.jsonl. */
+#include "sweep/curve.h"
 #include "sweep/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -10,5 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     iso_record_init(&rec);
     rec.steps = 10;
     (void)iso_result_parse(&rec, (const char *)data, size, "fuzz", &err);
+    struct iso_curve curve = {.n = 0};
+    iso_curve_add(&curve, (const char *)data, size);
     return 0;
 }

@@ -60,6 +60,14 @@ static void print_trouble(const struct iso_record *recs, size_t n)
             iso_print("%s %s %s\n", recs[i].id, iso_run_state_name[recs[i].state], recs[i].message);
 }
 
+static void print_phi(const char *study)
+{
+    struct iso_str phi = {0};
+    if (iso_study_phi_so_far(&phi, study))
+        printf("so far %s\n", phi.text);
+    iso_str_release(&phi);
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct status_args *a = args;
@@ -82,7 +90,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         iso_str_release(&text);
         puts(at_work ? "a scheduler is at work" : "no scheduler is at work");
         print_trouble(recs, n);
-        iso_study_fit_so_far(study);
+        print_phi(study);
     }
     iso_arena_release(&arena);
     free(recs);

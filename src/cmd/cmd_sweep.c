@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "cmd/choices.h"
+#include "cmd/live_page.h"
 #include "cmd/shared_args.h"
 #include "cmd/study_fit.h"
 #include "cmd/study_options.h"
@@ -114,6 +115,7 @@ struct call {
     const char *data;             /* absolute once it is checked */
     const struct iso_launcher *launcher;
     struct iso_sweep sw;
+    struct iso_live_page page;
     struct iso_err *err;
 };
 
@@ -502,7 +504,7 @@ static enum iso_status train_all(struct call *c)
     };
     budget_memory(c, &o);
     struct iso_sweep_view view;
-    iso_sweep_view_begin(&view);
+    iso_sweep_view_begin(&view, &c->page);
     struct iso_schedule_view callbacks = iso_sweep_view_callbacks(&view);
     enum iso_status st = iso_schedule_run(&c->sw, &o, &callbacks, c->err);
     iso_sweep_view_end(&view);
@@ -579,6 +581,31 @@ static enum iso_status rebuild(struct call *c)
     return st;
 }
 
+/* The page of the study as this start leaves it. */
+static void close_page(struct call *c, enum iso_status st)
+{
+    struct iso_arena arena = {0};
+    struct iso_look look;
+    iso_look_at(&look, &arena, c->sw.dir, c->sw.runs, c->sw.n);
+    iso_live_page_end(&c->page, &look,
+                      st == ISO_OK        ? "finished"
+                      : st == ISO_STOPPED ? "stopped; isodepth sweep --out STUDY resumes it"
+                                          : "ended with an error; isodepth status shows more");
+    iso_arena_release(&arena);
+}
+
+static enum iso_status train_and_fit(struct call *c, size_t left)
+{
+    enum iso_status st = ISO_OK;
+    if (left == 0)
+        printf("nothing is left to do\n");
+    else
+        st = train_all(c);
+    if (st == ISO_OK || st == ISO_STOPPED)
+        print_counts(c);
+    return st == ISO_OK && !c->a->no_fit ? fit_study(c) : st;
+}
+
 static enum iso_status do_sweep(struct call *c)
 {
     size_t left;
@@ -589,13 +616,10 @@ static enum iso_status do_sweep(struct call *c)
         st = open_study(c, &left);
     if (st != ISO_OK)
         return st;
-    if (left == 0)
-        printf("nothing is left to do\n");
-    else
-        st = train_all(c);
-    if (st == ISO_OK || st == ISO_STOPPED)
-        print_counts(c);
-    return st == ISO_OK && !c->a->no_fit ? fit_study(c) : st;
+    iso_live_page_begin(&c->page, c->sw.dir, c->grid.name);
+    st = train_and_fit(c, left);
+    close_page(c, st);
+    return st;
 }
 
 /* Each submission has as many tasks as runs; another array would start too few, or tasks without

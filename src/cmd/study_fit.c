@@ -113,18 +113,18 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
     return st;
 }
 
-void iso_study_fit_so_far(const char *study_dir)
+bool iso_study_phi_so_far(struct iso_str *out, const char *study_dir)
 {
     struct iso_analysis analysis = {0};
     struct iso_runs runs = {0};
     struct iso_err why;
-    struct iso_str headline = {0};
-    if (fit(&analysis, &runs, study_dir, false, &why) == ISO_OK) {
-        iso_analysis_write_headline(&headline, &analysis, false);
-        printf("so far %s   (%zu runs, R2 = %.4f; isodepth fit %s says more)\n", headline.text,
-               analysis.fit.n_runs, analysis.fit.r2, study_dir);
+    bool fitted = fit(&analysis, &runs, study_dir, false, &why) == ISO_OK;
+    if (fitted) {
+        iso_analysis_write_headline(out, &analysis, false);
+        iso_str_printf(out, "   (%zu runs, R2 = %.4f; isodepth fit %s says more)",
+                       analysis.fit.n_runs, analysis.fit.r2, study_dir);
     }
-    iso_str_release(&headline);
     iso_analysis_release(&analysis);
     iso_runs_release(&runs);
+    return fitted;
 }

@@ -106,11 +106,12 @@ void iso_sweep_view_write(struct iso_str *out, const struct iso_look *look, size
 
 /* --- the screen --- */
 
-void iso_sweep_view_begin(struct iso_sweep_view *view)
+void iso_sweep_view_begin(struct iso_sweep_view *view, struct iso_live_page *page)
 {
     *view = (struct iso_sweep_view){
         .live = isatty(STDERR_FILENO) == 1 && iso_log_get_level() >= ISO_LOG_NORMAL,
         .last_shown = iso_time_now(),
+        .page = page,
     };
 }
 
@@ -178,6 +179,7 @@ static void show(void *ctx, const struct iso_look *look)
 {
     struct iso_sweep_view *view = ctx;
     (view->live ? show_live : show_line)(view, look);
+    iso_live_page_show(view->page, look);
 }
 
 struct iso_schedule_view iso_sweep_view_callbacks(struct iso_sweep_view *view)

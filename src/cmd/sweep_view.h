@@ -2,15 +2,17 @@
 #ifndef ISO_CMD_SWEEP_VIEW_H
 #define ISO_CMD_SWEEP_VIEW_H
 
+#include "cmd/live_page.h"
 #include "sweep/schedule.h"
 
 struct iso_sweep_view {
     bool live;
     struct iso_str block; /* the live block that is on the screen */
     double last_shown;
+    struct iso_live_page *page; /* kept up to date beside it */
 };
 
-void iso_sweep_view_begin(struct iso_sweep_view *view);
+void iso_sweep_view_begin(struct iso_sweep_view *view, struct iso_live_page *page);
 void iso_sweep_view_end(struct iso_sweep_view *view);
 /* The callbacks for the scheduler; `view` is their context. */
 struct iso_schedule_view iso_sweep_view_callbacks(struct iso_sweep_view *view);

@@ -42,7 +42,8 @@ void iso_look_at(struct iso_look *look, struct iso_arena *arena, const char *stu
                  const struct iso_record *runs, size_t n)
 {
     struct iso_look_run *begun = ISO_ARENA_NEW_N(arena, struct iso_look_run, n + 1);
-    *look = (struct iso_look){.seconds = NAN, .speed = NAN, .begun = begun};
+    *look =
+        (struct iso_look){.runs = runs, .n_runs = n, .seconds = NAN, .speed = NAN, .begun = begun};
     for (size_t i = 0; i < n; i++) {
         const struct iso_record *rec = &runs[i];
         if (!rec->wanted)

@@ -12,6 +12,8 @@ struct iso_look_run {
 };
 
 struct iso_look {
+    const struct iso_record *runs; /* all of the study */
+    size_t n_runs;
     size_t count[ISO_N_STATE];        /* wanted runs by state */
     size_t n;                         /* wanted runs */
     double flops, flops_done;         /* of wanted runs, those on their way in part */

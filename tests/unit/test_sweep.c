@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/file.h"
+#include "sweep/curve.h"
 #include "sweep/record_where.h"
 #include "sweep/result.h"
 #include "sweep/spawn.h"
@@ -186,6 +187,34 @@ static void test_progress(void **state)
     remove_dir(dir);
 }
 
+/* A curve has the means of stretches of the file, from its first line to its last. */
+static void test_curve(void **state)
+{
+    (void)state;
+    char dir[64], path[128];
+    make_dir(dir);
+    snprintf(path, sizeof path, "%s/metrics.jsonl", dir);
+    static const int lengths[] = {0, 1, 20, 500, 100000};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct iso_str text = {0};
+        struct iso_curve c;
+        for (int k = 1; k <= lengths[i]; k++) /* the loss says the step */
+            iso_str_printf(&text, "{\"step\": %d, \"loss\": %g}\n", k, 1e6 - k);
+        iso_str_puts(&text, "{\"step\": 1e9, \"lo"); /* being written */
+        assert_int_equal(iso_file_write(path, text.text, text.len, NULL), ISO_OK);
+        iso_curve_read(&c, dir);
+        assert_true(c.n <= ISO_CURVE_POINTS && (int)c.n >= (lengths[i] < 20 ? lengths[i] : 20));
+        for (size_t k = 0; k < c.n; k++) {
+            assert_true(fabs(c.step[k] + c.loss[k] - 1e6) < 1);
+            assert_true(k == 0 || c.step[k] > c.step[k - 1]);
+        }
+        if (lengths[i] == 100000)
+            assert_true(c.n == ISO_CURVE_POINTS && c.step[0] < 100 && c.step[c.n - 1] > 99800);
+        iso_str_release(&text);
+    }
+    remove_dir(dir);
+}
+
 static void test_run_json(void **state)
 {
     (void)state;
@@ -318,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_where_errors),
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_curve),
         cmocka_unit_test(test_run_json),
         cmocka_unit_test(test_result_json),
         cmocka_unit_test(test_spawn),
