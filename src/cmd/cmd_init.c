@@ -1,11 +1,12 @@
 /* isodepth init: an initialised checkpoint without training. */
 #include "cmd/cmd.h"
 
+#include "base/progress.h"
 #include "kern/kern.h"
 #include "model/checkpoint.h"
 #include "train/settings.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 
 struct init_args {
     const char *out, *data;
@@ -52,6 +53,17 @@ static enum iso_status read_settings(struct iso_train_settings *s, struct iso_pl
     return st;
 }
 
+static void report(const char *path, const struct iso_model *m, int64_t seed)
+{
+    const struct iso_arch *a = &m->arch;
+    size_t numbers = 0;
+    for (size_t i = 0; i < m->params.n; i++)
+        numbers += m->params.at[i].n;
+    iso_print("%s: %s, r = %" PRId64 ", width %" PRId64 ", vocabulary %" PRId64 ", seed %" PRId64
+              ": %zu tensors, %zu numbers\n",
+              path, a->loop->name, a->r, a->d_model, a->vocab, seed, m->params.n, numbers);
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct init_args *a = args;
@@ -66,6 +78,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         struct iso_meta meta[] = {{"step", "0"}};
         iso_params_start(&m->params, m->w, &m->arch, (uint64_t)s.seed);
         st = iso_model_save(m, a->out, meta, 1, err);
+        if (st == ISO_OK)
+            report(a->out, m, s.seed);
         iso_model_free(m);
     }
     iso_arena_release(&arena);

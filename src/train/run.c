@@ -119,7 +119,8 @@ static const char *in_dir(struct job *j, const char *name)
 }
 
 /* Writes config.yaml.  Its first line is the identity of the run: what decides every number that
- * it computes.  A directory with another first line is another run's. */
+ * it computes.  A directory with another first line is another run's.  The second is the horizon in
+ * all its forms; the settings have the one that was given. */
 static enum iso_status settle_config(struct job *j)
 {
     const char *path = in_dir(j, "config.yaml");
@@ -129,6 +130,10 @@ static enum iso_status settle_config(struct job *j)
                    j->data.checksum, j->s->data_seed);
     size_t first = text.len;
     j->config_hash = iso_xxh64(text.text, first, 0);
+    char flops[32];
+    iso_str_printf(&text, "# trained for %" PRId64 " steps, %" PRId64 " tokens, %s FLOPs\n",
+                   j->run.steps, j->run.tokens,
+                   iso_format_double(flops, (double)j->run.tokens * j->run.account.flops));
     iso_train_write(&text, j->s, &j->arena);
     if (iso_file_exists(path))
         st = iso_file_read(&old, path, j->err);

@@ -176,12 +176,9 @@ static enum iso_status plan(struct iso_train_settings *s, struct iso_plan_run *r
     enum iso_status st = iso_grid_arch(&arch, &s->grid, s->r, width, key, err);
     if (st != ISO_OK)
         return st;
-    double budget = budget_of(s, &arch);
-    st = iso_grid_run(run, &s->grid, budget, s->r, width, s->seed, key, err);
+    st = iso_grid_run(run, &s->grid, budget_of(s, &arch), s->r, width, s->seed, key, err);
     if (st != ISO_OK)
         return st;
-    s->budget = budget;
-    s->tokens = s->steps = 0;
     s->grid.lanes = run->lanes;
     s->grid.micro_batch = run->micro;
     return ISO_OK;

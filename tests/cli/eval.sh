@@ -115,4 +115,10 @@ if [ -d ../shared/data/evals ]; then
         fail "five axes"
     [ "$(grep -c '"task"' "$tmp/five")" = 20 ] || fail "20 tasks"
 fi
+# Every multiple-choice task of the suites has the accuracy of guessing.
+python3 - <<'PY' || fail "a task without a baseline"
+import glob
+tasks = [line for path in glob.glob("suites/*.yaml") for line in open(path) if "multiple_choice" in line]
+assert tasks and all("baseline: 0." in line for line in tasks), tasks
+PY
 echo ok

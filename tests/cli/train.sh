@@ -53,6 +53,8 @@ PY
 "$I" train run.yaml --out run 2>log && grep -q 'already done' log || fail "done again: $(cat log)"
 if "$I" train run.yaml --out run --set seed=2 2>log; then fail "another seed was accepted"; fi
 grep -q 'other settings' log || fail "refusal says: $(cat log)"
+sed -n 2p run/config.yaml | grep -q '^# trained for 60 steps, 61440 tokens, [0-9.e+]* FLOPs$' &&
+    grep -q '^steps: 60$' run/config.yaml || fail "the horizon: $(head -n 30 run/config.yaml)"
 "$I" -q train run/config.yaml --out again --threads 2
 cmp run/model.safetensors again/model.safetensors || fail "config.yaml gives another run"
 
@@ -189,7 +191,9 @@ blown shifted 'the mean loss of the last 8 steps, [0-9.]*, is [0-9.]* above the 
     fail "before the shift: $(cat log)"
 
 # An initialised checkpoint, and what is in it: of a run's file, whose data gives what it leaves out...
-"$I" init run.yaml -o m.safetensors 2>log || fail "init of a run's file: $(cat log)"
+"$I" init run.yaml -o m.safetensors >out 2>log || fail "init of a run's file: $(cat log)"
+numbers=$("$I" inspect m.safetensors | tail -n 1)
+[ "$(cat out)" = "m.safetensors: linear, r = 2, width 32, vocabulary 257, seed 1: $numbers" ] || fail "init says: $(cat out)"
 "$I" inspect m.safetensors --json | python3 -c '
 import json, sys
 a = json.loads(json.load(sys.stdin)["metadata"]["isodepth"])
