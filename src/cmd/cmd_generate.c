@@ -15,6 +15,7 @@ struct generate_args {
     const char *checkpoint, *tokenizer, *prompt, *ids;
     int64_t tokens, top_k, seed, recur, kv_budget;
     double temperature;
+    bool sequential;
 };
 
 static const struct generate_args defaults = {.tokens = 64, .temperature = 0.8, .seed = 1};
@@ -43,6 +44,8 @@ static const struct iso_opt options[] = {
     {"kv-budget", .kind = ISO_OPT_INT, .offset = AT(kv_budget), .arg = "K",
      .help = "keep keys and values of the last K recurrences only", .fallback = "all", .min = 1,
      .max = 1e4},
+    {"sequential-prefill", .kind = ISO_OPT_FLAG, .offset = AT(sequential),
+     .help = "the prompt token by token, so that --kv-budget limits it, too"},
     {0},
 };
 
@@ -153,7 +156,10 @@ static enum iso_status generate(const struct generate_args *a, struct iso_model 
     enum iso_status st = ISO_OK;
     if (t)
         d->vocab = (size_t)t->vocab;
-    iso_decoder_feed(d, (const int32_t *)prompt->at, prompt->n);
+    if (a->sequential)
+        iso_decoder_feed(d, (const int32_t *)prompt->at, prompt->n);
+    else
+        iso_decoder_prompt(d, (const int32_t *)prompt->at, prompt->n);
     for (int64_t i = 0; st == ISO_OK && i < a->tokens; i++) {
         int32_t token = iso_decoder_draw(d, a->temperature, (size_t)a->top_k, &rng);
         iso_tokens_put(&all, (uint32_t)token);
@@ -230,7 +236,9 @@ const struct iso_cmd iso_cmd_generate = {
     .operands = "",
     .summary = "sample text from a checkpoint",
     .details = "With --kv-budget K the cache keeps, for every earlier position, only the last K "
-               "recurrences; iteration i then reads the keys and values of iteration i mod K.",
+               "recurrences; iteration i then reads the keys and values of iteration i mod K. The "
+               "prompt goes through the network with full attention, and the cache is limited "
+               "afterwards; --sequential-prefill limits it from the first token on.",
     .group = "Train",
     .opts = options,
     .defaults = &defaults,

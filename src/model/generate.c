@@ -33,6 +33,15 @@ void iso_decoder_free(struct iso_decoder *d)
     free(d);
 }
 
+void iso_decoder_prompt(struct iso_decoder *d, const int32_t *token, size_t n)
+{
+    struct iso_kv full;
+    iso_kv_init(&full, d->m, n, d->pass->size.r, 0);
+    iso_pass_feed(d->pass, d->logits, &full, token, n);
+    iso_kv_limit(&d->kv, &full, d->m);
+    iso_kv_release(&full);
+}
+
 void iso_decoder_feed(struct iso_decoder *d, const int32_t *token, size_t n)
 {
     iso_pass_feed(d->pass, d->logits, &d->kv, token, n);

@@ -19,6 +19,10 @@ struct iso_decoder {
 struct iso_decoder *iso_decoder_new(struct iso_model *m, size_t longest, int r, int budget);
 void iso_decoder_free(struct iso_decoder *d);
 
+/* The prompt, into an empty cache: with full attention, whatever the budget; then the cache is
+ * limited to it. */
+void iso_decoder_prompt(struct iso_decoder *d, const int32_t *token, size_t n);
+/* Tokens that see what the cache keeps of those before them. */
 void iso_decoder_feed(struct iso_decoder *d, const int32_t *token, size_t n);
 /* A token from the logits: at temperature 0 the most likely one, else a draw from the softmax
  * over the top_k most likely (0: all). */

@@ -43,6 +43,27 @@ struct iso_attended iso_kv_put(struct iso_kv *kv, const struct iso_model *m, siz
     return (struct iso_attended){qkv, at, 3 * d, 2 * d, kv->position, T};
 }
 
+static void copy_slots(struct iso_kv *kv, size_t to, const struct iso_kv *full, size_t from,
+                       size_t n, const struct iso_model *m)
+{
+    size_t width = 2 * m->dim.d;
+    for (size_t i = 0; i < n; i++)
+        m->kern->copy(kv->at + (to + i) * kv->longest * width,
+                      full->at + (from + i) * full->longest * width, full->position * width);
+}
+
+void iso_kv_limit(struct iso_kv *kv, const struct iso_kv *full, const struct iso_model *m)
+{
+    const struct iso_dims *dim = &m->dim;
+    ISO_ASSERT(kv->position == 0 && full->position <= kv->longest);
+    copy_slots(kv, 0, full, 0, dim->prelude, m);
+    for (int i = full->budget - kv->budget; i < full->budget; i++)
+        copy_slots(kv, iso_kv_iteration(kv, dim, i), full, iso_kv_iteration(full, dim, i),
+                   dim->recur, m);
+    copy_slots(kv, iso_kv_coda(kv, dim), full, iso_kv_coda(full, dim), dim->coda, m);
+    kv->position = full->position;
+}
+
 /* Where not all iterations are kept, a position's first iteration looks at the last ones of the
  * positions before it, so these must be through first. */
 size_t iso_kv_at_once(const struct iso_kv *kv, int r, size_t most)

@@ -24,9 +24,11 @@ size_t iso_kv_floats(const struct iso_kv *kv, const struct iso_model *m);
 size_t iso_kv_iteration(const struct iso_kv *kv, const struct iso_dims *dim, int i);
 size_t iso_kv_coda(const struct iso_kv *kv, const struct iso_dims *dim);
 /* Puts the keys and values of a sequence's T positions, qkv [T, 3d], into a slot behind those that
- * are there, and gives what its queries attend to. */
+ * are there; returns what its queries attend to. */
 struct iso_attended iso_kv_put(struct iso_kv *kv, const struct iso_model *m, size_t slot,
                                const float *qkv, size_t T);
+/* Fills an empty cache with what it keeps of a full one: of each position the last iterations. */
+void iso_kv_limit(struct iso_kv *kv, const struct iso_kv *full, const struct iso_model *m);
 /* How many positions may run at once at r iterations. */
 size_t iso_kv_at_once(const struct iso_kv *kv, int r, size_t most);
 

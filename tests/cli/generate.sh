@@ -17,6 +17,12 @@ gen() { "$I" generate -c linear.safetensors "$@"; }
 [ "$(gen --ids 1,2 -n 9 -s 1 --kv-budget 4)" = "$(gen --ids 1,2 -n 9 -s 1)" ] ||
     fail "a budget of r is not the full cache"
 gen --ids 1,2 -n 9 --kv-budget 1 --recur 6 >/dev/null || fail "a small budget at another depth"
+# The prompt has full attention whatever the budget, so the first token does not depend on it; only
+# one that is run token by token does.
+long=5,6,7,8,9,10,11,12,13,14,15
+[ "$(gen --ids $long -n 1 -s 3 --kv-budget 1)" = "$(gen --ids $long -n 1 -s 3)" ] || fail "prefill"
+[ "$(gen --ids $long -n 9 -s 3 --sequential-prefill)" = "$(gen --ids $long -n 9 -s 3)" ] ||
+    fail "one by one with the full cache"
 
 # Text of known tokens: characters in pieces, bytes that are no UTF-8, an end within a character.
 bad=$'\xEF\xBF\xBD' # U+FFFD, @ below

@@ -347,6 +347,36 @@ static void check_prefill(struct iso_model *m, int r, int budget, const float *p
     iso_decoder_free(single);
 }
 
+/* A prompt in parallel has full attention, so that its logits are those of the plain forward; the
+ * token behind it reads, at iteration i, the last iteration of the prompt that shares i's slot.
+ * Here a cache of all iterations stands in, with the contents of its slots exchanged. */
+static void check_parallel(struct iso_model *m, int r, int budget, const float *plain)
+{
+    enum { N = 300, V = 128 };
+    int32_t tokens[N + 1];
+    fill_rows(tokens, N + 1);
+    struct iso_decoder *d = iso_decoder_new(m, N + 1, r, budget),
+                       *full = iso_decoder_new(m, N + 1, r, 0);
+    iso_decoder_prompt(d, tokens, N);
+    iso_decoder_feed(full, tokens, N);
+    for (size_t v = 0; v < 70; v++)
+        assert_true(d->logits[v] == ISO_SOFTCAP * tanhf(plain[(N - 1) * V + v] / ISO_SOFTCAP));
+    size_t slot = (N + 1) * 2 * m->dim.d, kept = (size_t)(budget > 0 ? budget : r);
+    float *iteration = full->kv.at + m->dim.prelude * slot;
+    for (size_t i = 0; i + kept < (size_t)r; i++) {
+        size_t last = i;
+        while (last + kept < (size_t)r)
+            last += kept;
+        memcpy(iteration + i * m->dim.recur * slot, iteration + last * m->dim.recur * slot,
+               m->dim.recur * slot * sizeof(float));
+    }
+    iso_decoder_feed(d, tokens + N, 1);
+    iso_decoder_feed(full, tokens + N, 1);
+    assert_memory_equal(d->logits, full->logits, 70 * sizeof(float));
+    iso_decoder_free(d);
+    iso_decoder_free(full);
+}
+
 static void test_prefill(void **state)
 {
     (void)state;
@@ -362,8 +392,10 @@ static void test_prefill(void **state)
             struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){N, 1, r, 0});
             float *plain = ISO_NEW_N(float, (N * V));
             iso_pass_logits(p, plain, tokens, 1, N);
-            for (int budget = 0; budget <= r; budget++)
+            for (int budget = 0; budget <= r; budget++) {
                 check_prefill(m, r, budget, plain);
+                check_parallel(m, r, budget, plain);
+            }
             free(plain);
             iso_pass_free(p);
             iso_model_free(m);
