@@ -22,9 +22,9 @@ static enum iso_status read_meta(struct iso_dataset *ds, struct iso_err *err)
         return iso_fail(err, ISO_BAD_INPUT,
                         iso_dir_exists(ds->dir)
                             ? "%s: no meta.json here: not a packed directory, or packing was "
-                              "interrupted; run isodepth pack --out %s again"
-                            : "%s: no such directory; isodepth pack --out %s makes one",
-                        ds->dir, ds->dir);
+                              "interrupted; pack again"
+                            : "%s: no such directory; isodepth pack makes one",
+                        ds->dir);
     struct iso_str text = {0};
     enum iso_status st = iso_file_read(&text, path, err);
     if (st == ISO_OK)

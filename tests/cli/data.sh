@@ -57,7 +57,7 @@ open(sys.argv[3], "wb").write(data)' "$work/p/train-00000.shard" "$k" "$shard"
 done
 rm "$work/d/meta.json"
 status=0; "$iso" data "$work/d" 2> "$work/err" || status=$?
-[ $status = 1 ] && grep -q "isodepth pack" "$work/err" || fail "a directory without meta.json"
+[ $status = 1 ] && grep -q "interrupted; pack again" "$work/err" || fail "a directory without meta.json"
 
 # corpus: the script is found by ISO_SHARE, gets the options, and its exit code counts.
 mkdir "$work/share"

@@ -780,6 +780,33 @@ static void test_older_version(void **state)
     iso_dataset_close(&ds);
 }
 
+/* Numbers that no integer of ours holds are refused, not cast. */
+static void test_numbers_of_meta(void **state)
+{
+    (void)state;
+    static const char *const members[] = {"\"version\": 1", "\"T\": 15", "\"vocab\": 257",
+                                          "\"bos\": 256"};
+    static const char *const numbers[] = {"1e300", "-1e300", "2.5", "9223372036854775808", "1e19"};
+    struct iso_str text = {0};
+    char path[192];
+    struct iso_dataset ds;
+    struct iso_err err;
+    assert_int_equal(iso_file_read(&text, "tests/data/pack_v1/meta.json", &err), ISO_OK);
+    for (size_t m = 0; m < 4; m++)
+        for (size_t k = 0; k < 5; k++) {
+            const char *at = strstr(text.text, members[m]), *colon = strchr(at, ':');
+            struct iso_str changed = {0};
+            iso_str_append(&changed, text.text, (size_t)(colon + 2 - text.text));
+            iso_str_printf(&changed, "%s%s", numbers[k], at + strlen(members[m]));
+            write_plain(in_dir(path, "meta.json"), changed.text, changed.len);
+            iso_str_release(&changed);
+            assert_int_equal(iso_dataset_open(&ds, dir, &err), ISO_BAD_INPUT);
+            assert_non_null(strstr(err.msg, m == 0 ? "version: expected" : "do not make sense"));
+        }
+    iso_str_release(&text);
+    empty_dir(dir);
+}
+
 /* ---- drift ---- */
 
 /* A directory whose 200 rows come in the order given by `seed` (0: as made). The share of low
@@ -852,6 +879,7 @@ int main(void)
         cmocka_unit_test(test_short_stream),
         cmocka_unit_test(test_published_split),
         cmocka_unit_test(test_older_version),
+        cmocka_unit_test(test_numbers_of_meta),
         cmocka_unit_test(test_drift),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
