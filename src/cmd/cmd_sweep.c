@@ -400,9 +400,10 @@ static enum iso_status keep_grid(struct call *c)
 }
 
 /* Memory that the trainer needs for a run. */
-static double run_bytes(const struct iso_plan_run *run, int64_t threads)
+static double run_bytes(const struct call *c, const struct iso_plan_run *run)
 {
-    const struct iso_kern *kern;
+    const struct iso_kern *kern = iso_kern_get(c->grid.kernels);
+    int64_t threads = c->a->threads;
     struct iso_trainer_spec spec = {
         .arch = run->arch,
         .steps = run->steps,
@@ -411,7 +412,7 @@ static double run_bytes(const struct iso_plan_run *run, int64_t threads)
         .micro = (size_t)run->micro,
         .workers = (int)(threads < run->lanes ? threads : run->lanes),
     };
-    if (iso_kern_best(&kern, NULL) != ISO_OK)
+    if (!kern && iso_kern_best(&kern, NULL) != ISO_OK)
         return 0; /* the trainer will say why */
     return (double)iso_trainer_bytes(&spec, kern);
 }
@@ -422,7 +423,7 @@ static void budget_memory(struct call *c, struct iso_schedule_options *o)
     o->memory = c->a->memory > 0 ? 1e9 * c->a->memory : available > 0 ? 0.8 * available : INFINITY;
     for (size_t i = 0; i < c->n; i++) {
         struct iso_record *rec = iso_sweep_find(&c->sw, c->runs[i].id);
-        rec->bytes = run_bytes(&c->runs[i], c->a->threads);
+        rec->bytes = run_bytes(c, &c->runs[i]);
         o->launch.bytes = fmax(o->launch.bytes, rec->bytes);
     }
 }
@@ -478,8 +479,22 @@ static enum iso_status open_study(struct call *c, size_t *left)
     return st;
 }
 
+/* A machine that lacks the study's kernels leaves it to others. */
+static enum iso_status check_kernels(const struct call *c)
+{
+    const struct iso_kern *kern;
+    if (c->launcher != &iso_launcher_local)
+        return ISO_OK;
+    enum iso_status st = iso_kern_find(&kern, c->grid.kernels, c->err);
+    return st == ISO_OK ? ISO_OK
+                        : iso_fail_in(c->err, st, "%s is left to other machines", c->sw.dir);
+}
+
 static enum iso_status train_all(struct call *c)
 {
+    enum iso_status st = check_kernels(c);
+    if (st != ISO_OK)
+        return st;
     const struct iso_path grid = iso_path_in(c->sw.dir, "grid.yaml");
     struct iso_schedule_options o = {
         .launcher = c->launcher,
@@ -506,7 +521,7 @@ static enum iso_status train_all(struct call *c)
     struct iso_sweep_view view;
     iso_sweep_view_begin(&view, &c->page);
     struct iso_schedule_view callbacks = iso_sweep_view_callbacks(&view);
-    enum iso_status st = iso_schedule_run(&c->sw, &o, &callbacks, c->err);
+    st = iso_schedule_run(&c->sw, &o, &callbacks, c->err);
     iso_sweep_view_end(&view);
     return st;
 }

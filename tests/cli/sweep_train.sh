@@ -24,6 +24,14 @@ grep -q 'nothing is left to do' again || fail "nothing left"
 [ "$(grep -v 'nothing is left' again)" = "$(cat out)" ] || { diff out again; fail "other words"; }
 [ "$(stat -c %Y st/report/fit.json)" = "$before" ] || fail "it was fitted again"
 
+# The study keeps the kernels of its first machine, and one that lacks them leaves it alone.
+kernels=$(sed -n 's/^kernels: //p' st/grid.yaml)
+[ -n "$kernels" ] || fail "the study's kernels: $(cat st/grid.yaml)"
+ISO_CPU=ref sweep --out st > again 2> log || fail "the study with another ISO_CPU"
+[ "$(sed -n 's/^kernels: //p' st/grid.yaml)" = "$kernels" ] || fail "the kernels changed"
+if sweep --out elsewhere --set kernels=z80 > again 2> log; then fail "kernels of nobody"; fi
+grep -q 'elsewhere is left to other machines: .*no kernels "z80"' log || { cat log; fail "kernels"; }
+
 # The results are the trainer's: one run by hand gives the same.
 run=$(ls st/runs | head -n 1)
 "$iso" train st/grid.yaml --run "$run" --data data --out byhand --threads 1 >/dev/null 2>&1 ||
