@@ -28,7 +28,7 @@ EXTRA ?=
 include config.mk
 
 CPPFLAGS += -Isrc -Iinclude $(HAVE_FLAGS)
-CFLAGS_ALL = $(CSTD) $(OPT) $(WARN) -fno-math-errno -ffp-contract=off $(EXTRA)
+CFLAGS_ALL = $(CSTD) $(OPT) $(WARN) -fno-math-errno -ffp-contract=off -fPIC $(EXTRA)
 LIBS += -lm -lpthread
 
 # Tests run wider kernels on AVX2: GCC then notes that 64-byte vectors were passed otherwise before
@@ -67,7 +67,7 @@ $(B)/%.c.o: %.c $(B)/flags
 $(B)/%.cc.o: %.cc $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
-	$(Q)$(CXX) $(CPPFLAGS) -std=c++17 $(OPT) -Wall -Wextra -Werror $(EXTRA) -MMD -MP -c $< -o $@
+	$(Q)$(CXX) $(CPPFLAGS) -std=c++17 $(OPT) -Wall -Wextra -Werror -fPIC $(EXTRA) -MMD -MP -c $< -o $@
 
 # Rebuild when the flags change (another compiler, another set of libraries).
 $(B)/flags: force
@@ -79,6 +79,15 @@ $(B)/libisodepth.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,AR ,$@)
 	$(Q)$(AR) rcs $@ $^
+
+# For other languages: isodepth_* and nothing else is visible.  With STATIC it needs no library but
+# the C library's.
+$(B)/libisodepth.so: $(LIB_OBJ) tools/exports
+	$(call say,LD ,$@)
+	$(Q)$(LINK) -shared $(OPT) $(EXTRA) $(filter-out -static,$(LDFLAGS)) -Wl,--version-script=tools/exports \
+	    $(LIB_OBJ) $(if $(STATIC),-static-libgcc -static-libstdc++ -Wl$(comma)-Bstatic) \
+	    $(filter-out -lm -lpthread,$(LIBS)) $(if $(STATIC),-Wl$(comma)-Bdynamic) -lm -lpthread -o $@
+comma := ,
 
 $(B)/isodepth: $(CMD_OBJ) $(B)/libisodepth.a
 	$(call say,LD ,$@)
@@ -202,6 +211,11 @@ static:
 	@tools/static_libs build $(B)/static
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)/static STATIC=$(B)/static all
 
+## python: one wheel for any Python from 3.9 on, in build/python
+python: static
+	@$(MAKE) --no-print-directory $(JOBS) B=$(B)/static STATIC=$(B)/static $(B)/static/libisodepth.so
+	@tools/wheel $(B)/static $(B)/python
+
 ## clean: remove what was built
 clean:
 	rm -rf $(B) $(B)-san $(B)-tsan $(B)-fuzz
@@ -211,6 +225,6 @@ help:
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 .PHONY: all deps demo test tests test-long check-one san tsan fuzz fuzz-run bench lint format \
-    static install dist clean help force
+    static python install dist clean help force
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) \
     $(addsuffix .d,$(UNIT_BIN) $(LONG_BIN) $(BENCH_BIN) $(FUZZ_BIN))

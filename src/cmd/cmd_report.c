@@ -196,21 +196,22 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     return st;
 }
 
-/* The files of a folder, and of the folders in it. */
+/* The files in `dir`, or in the folder `below` it, and in their folders. */
 static enum iso_status put_files(struct iso_json_out *w, const char *dir, const char *below,
                                  struct iso_err *err)
 {
-    const struct iso_path path = iso_path_in(dir, below);
+    const struct iso_path path = iso_path_in(dir, below ? below : ".");
     char **names;
     size_t n;
     enum iso_status st = iso_dir_list(&names, &n, path.text, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
-        const struct iso_path inside = iso_path_in(below, names[i]);
-        const struct iso_path whole = iso_path_in(dir, inside.text);
+        const struct iso_path deeper = iso_path_in(below ? below : ".", names[i]);
+        const char *inside = below ? deeper.text : names[i];
+        const struct iso_path whole = iso_path_in(dir, inside);
         if (!iso_dir_exists(whole.text))
-            iso_json_put_string(w, NULL, inside.text);
+            iso_json_put_string(w, NULL, inside);
         else
-            st = put_files(w, dir, inside.text, err);
+            st = put_files(w, dir, inside, err);
     }
     if (st == ISO_OK)
         iso_dir_list_free(names, n);
@@ -226,7 +227,7 @@ static enum iso_status print_json(FILE *f, const struct job *job, const char *di
     iso_json_begin(&w, NULL, '{');
     iso_json_put_string(&w, "out", dir);
     iso_json_begin(&w, "files", '[');
-    enum iso_status st = put_files(&w, dir, ".", err);
+    enum iso_status st = put_files(&w, dir, NULL, err);
     iso_json_end(&w, ']');
     iso_analysis_write_json(&w, "fit", &job->analysis);
     iso_json_end(&w, '}');

@@ -1,0 +1,34 @@
+"""isodepth: how much is one recurrence of a looped language model worth?
+
+>>> import isodepth
+>>> fit = isodepth.fit(isodepth.example("paper_baseline"), resamples=0)
+>>> round(fit.phi, 3)
+0.458
+"""
+
+from ._call import IsodepthError, Stopped, version
+from ._checkpoint import load
+from ._commands import compare, example, fit, plan, power, rates, report
+from ._results import Comparison, Fit, Result
+from ._study import Study, study, sweep
+
+__all__ = [
+    "Comparison",
+    "Fit",
+    "IsodepthError",
+    "Result",
+    "Stopped",
+    "Study",
+    "compare",
+    "example",
+    "fit",
+    "load",
+    "plan",
+    "power",
+    "rates",
+    "report",
+    "study",
+    "sweep",
+    "version",
+]
+__version__ = version()
