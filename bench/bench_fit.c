@@ -34,8 +34,11 @@ static void time_bootstrap(void)
     const struct iso_fit_options o = options();
     struct iso_arena arena = {0};
     struct iso_bootstrap b;
+    struct iso_fit fit;
     const double start = iso_time_now();
-    if (iso_bootstrap_run(&b, &arena, &runs, &o, ISO_BLOCK_CELL, 200, NULL) != ISO_OK)
+    if (iso_fit_run(&fit, &runs, &o, NULL) != ISO_OK)
+        abort();
+    if (iso_bootstrap_run(&b, &arena, &runs, &fit, &o, ISO_BLOCK_CELL, 200, NULL) != ISO_OK)
         abort();
     printf("%.6f %.6f %.6f\n", iso_time_now() - start, b.low, b.high);
     iso_arena_release(&arena);

@@ -37,12 +37,13 @@ struct isodepth_fit_options {
     const char *law;       /* "joint", or another name that `isodepth help fit` lists */
     const char *injection; /* where its parameters count: "once", or as `isodepth help fit` lists */
     int starts;            /* random starts of each fit */
-    int resamples;         /* refits of each bootstrap, at least 40; 0 leaves the intervals out */
+    int resamples;         /* refits of each bootstrap, at least 40; 0: none; -1: as many as it
+                              takes to make the ends of the interval stable */
     uint64_t seed;         /* equal seeds give equal digits, whatever `threads` */
     int threads;
 };
 
-/* The paper's protocol: joint law, injection once, 500 starts, 200 resamples, seed 1, and as
+/* Joint law, injection once, 500 starts, as many resamples as stable ends take, seed 1, and as
  * many threads as there are cores. */
 void isodepth_fit_defaults(struct isodepth_fit_options *options);
 

@@ -204,13 +204,14 @@ static inline void fault_judge(struct iso_checks *checks, struct iso_arena *aren
     struct iso_fit fit;
     struct iso_intervals intervals = {.n_bootstraps = 1};
     o.seed = seed;
-    o.starts = starts;
-    if (iso_bootstrap_run(&intervals.bootstrap[0], arena, runs, &o, ISO_BLOCK_CELL, 200, NULL) !=
-        ISO_OK)
-        abort();
     o.starts = 20;
     if (iso_fit_run(&fit, runs, &o, NULL) != ISO_OK)
         abort();
+    o.starts = starts;
+    if (iso_bootstrap_run(&intervals.bootstrap[0], arena, runs, &fit, &o, ISO_BLOCK_CELL, 200,
+                          NULL) != ISO_OK)
+        abort();
+    o.starts = 20;
     iso_checks_run(checks, arena, runs, &fit, &o, &intervals);
 }
 

@@ -55,7 +55,7 @@ void isodepth_fit_defaults(struct isodepth_fit_options *options)
         .law = paper.fit.law->name,
         .injection = iso_injection_name(paper.fit.injection),
         .starts = paper.fit.starts,
-        .resamples = (int)paper.resamples,
+        .resamples = paper.resamples == ISO_RESAMPLES_AUTO ? -1 : (int)paper.resamples,
         .seed = paper.fit.seed,
         .threads = iso_cpu_count(),
     };
@@ -71,7 +71,7 @@ static enum iso_status translate(struct iso_analysis_options *out,
     if (!iso_injection_parse(&out->fit.injection, options->injection))
         return iso_fail(err, ISO_USAGE, "there is no way \"%s\" to count the injection",
                         options->injection);
-    const bool resamples_ok = options->resamples == 0 || options->resamples >= ISO_MIN_RESAMPLES;
+    const bool resamples_ok = options->resamples <= 0 || options->resamples >= ISO_MIN_RESAMPLES;
     if (options->starts < 1 || !resamples_ok || options->threads < 1)
         return iso_fail(err, ISO_USAGE,
                         "starts and threads must be positive, resamples 0 or at least %d",
@@ -79,7 +79,7 @@ static enum iso_status translate(struct iso_analysis_options *out,
     out->fit.starts = options->starts;
     out->fit.seed = options->seed;
     out->fit.threads = options->threads;
-    out->resamples = (size_t)options->resamples;
+    out->resamples = options->resamples < 0 ? ISO_RESAMPLES_AUTO : (size_t)options->resamples;
     return ISO_OK;
 }
 

@@ -51,7 +51,7 @@ static void print(FILE *json, const struct iso_compare *compare, const struct co
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct compare_args *a = args;
-    struct iso_compare_options o = {.resamples = (size_t)a->fit.resamples};
+    struct iso_compare_options o = {.resamples = iso_fit_args_resamples(&a->fit)};
     struct iso_compare compare = {0};
     struct iso_runs *tables = ISO_NEW_N(struct iso_runs, ops.n);
     struct iso_arena arena = {0};

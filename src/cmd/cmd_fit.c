@@ -12,6 +12,7 @@
 
 struct fit_args {
     struct iso_fit_args fit;
+    struct iso_interval_args interval;
     struct iso_runs_how how;
     const char *law, *by, *out;
     double phi;
@@ -36,6 +37,7 @@ static const struct iso_opt options[] = {
      .max = 3},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print everything as JSON, in full precision"},
     {"latex", .kind = ISO_OPT_FLAG, .offset = AT(latex),
@@ -170,14 +172,12 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
 static enum iso_status analysis_options(struct iso_analysis_options *out, const struct fit_args *a,
                                         struct iso_err *err)
 {
-    *out = iso_analysis_defaults();
-    enum iso_status st = iso_fit_args_options(&out->fit, &a->fit, err);
+    enum iso_status st = iso_fit_args_analysis(out, &a->fit, &a->interval, err);
     if (st == ISO_OK)
         st = iso_fit_args_format(a->json, a->latex, err);
     if (st != ISO_OK)
         return st;
     out->fit.law = iso_law_find(a->law);
-    out->resamples = (size_t)a->fit.resamples;
     if (!isnan(a->phi))
         iso_fit_fix(&out->fit, "phi", a->phi);
     if (a->by && iso_law_shapes(out->fit.law) > 0 && isnan(a->phi))

@@ -15,6 +15,7 @@
 
 struct report_args {
     struct iso_fit_args fit;
+    struct iso_interval_args interval;
     struct iso_runs_how how;
     bool json;
     const char *out, *law;
@@ -34,15 +35,14 @@ static const struct iso_opt options[] = {
      .help = "print the files that were written, and the fit, as JSON"},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},
     {0},
 };
 
 static enum iso_status analysis_options(struct iso_analysis_options *o, const struct report_args *a,
                                         struct iso_err *err)
 {
-    *o = iso_analysis_defaults();
-    enum iso_status st = iso_fit_args_options(&o->fit, &a->fit, err);
-    o->resamples = (size_t)a->fit.resamples;
+    enum iso_status st = iso_fit_args_analysis(o, &a->fit, &a->interval, err);
     o->fit.law = iso_law_find(a->law);
     return st;
 }
@@ -158,7 +158,7 @@ static enum iso_status compute(struct job *job, const struct iso_analysis_option
     enum iso_status st = iso_analysis_run(&job->analysis, &job->base, o, err);
     if (st != ISO_OK || job->n_variant == 0)
         return st;
-    struct iso_compare_options compare = {o->fit, o->resamples};
+    struct iso_compare_options compare = {.fit = o->fit, .resamples = o->resamples};
     job->has_compare = true;
     return iso_compare_run(&job->compare, &job->base, job->variant, job->n_variant, job->names,
                            &compare, err);

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "cmd/choices.h"
-#include "fit/analysis.h"
+#include "cmd/options.h"
 #include "fit/solver.h"
 
 #include <inttypes.h>
@@ -23,7 +23,8 @@ static const struct iso_opt fit_opts[] = {
     {"starts", .kind = ISO_OPT_INT, .offset = AT(starts), .help = "random starts of every fit",
      .min = 1, .max = 1000000},
     {"resamples", .kind = ISO_OPT_INT, .offset = AT(resamples),
-     .help = "refits of every bootstrap; 0: no intervals", .min = 0, .max = 1000000},
+     .help = "refits of every bootstrap; 0: none", .fallback = "until its ends are stable",
+     .min = 0, .max = 1000000},
     {"seed", .kind = ISO_OPT_INT, .offset = AT(seed), .help = "seed of starts and resamples"},
     {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
      .help = "threads; the digits do not depend on them", .fallback = "all cores", .min = 1,
@@ -42,7 +43,7 @@ static void set_fit_defaults(void *args)
         .embeddings = o.fit.embeddings,
         .delta = o.fit.delta,
         .starts = o.fit.starts,
-        .resamples = (int64_t)o.resamples,
+        .resamples = o.resamples == ISO_RESAMPLES_AUTO ? -1 : (int64_t)o.resamples,
         .seed = (int64_t)o.fit.seed,
     };
 }
@@ -62,6 +63,48 @@ static const struct iso_opt table_opts[] = {
 
 const struct iso_opt_table iso_table_options = {table_opts, NULL};
 
+static const char *interval_name(size_t i)
+{
+    return i < ISO_N_INTERVALS ? iso_interval_name((enum iso_interval_kind)i) : NULL;
+}
+
+static const struct iso_choice interval_names = {"Intervals", interval_name, NULL};
+
+#define OF_INTERVAL(field) offsetof(struct iso_interval_args, field)
+static const struct iso_opt interval_opts[] = {
+    {"interval", .kind = ISO_OPT_CHOICE, .offset = OF_INTERVAL(interval),
+     .help = "the interval of the headline: a bootstrap over these, or the profile",
+     .choice = &interval_names},
+    {"level", .kind = ISO_OPT_NUMBER, .offset = OF_INTERVAL(level),
+     .help = "confidence level of intervals and of +-", .min = 0.5, .max = 0.999},
+    {0},
+};
+
+static void set_interval_defaults(void *args)
+{
+    *(struct iso_interval_args *)args =
+        (struct iso_interval_args){iso_fit_defaults().level, interval_name(0)};
+}
+
+const struct iso_opt_table iso_interval_options = {interval_opts, set_interval_defaults};
+
+size_t iso_fit_args_resamples(const struct iso_fit_args *args)
+{
+    return args->resamples < 0 ? ISO_RESAMPLES_AUTO : (size_t)args->resamples;
+}
+
+enum iso_status iso_fit_args_analysis(struct iso_analysis_options *out,
+                                      const struct iso_fit_args *args,
+                                      const struct iso_interval_args *interval, struct iso_err *err)
+{
+    *out = iso_analysis_defaults();
+    enum iso_status st = iso_fit_args_options(&out->fit, args, err);
+    out->fit.level = interval->level;
+    out->interval = (enum iso_interval_kind)iso_choice_index(&interval_names, interval->interval);
+    out->resamples = iso_fit_args_resamples(args);
+    return st;
+}
+
 static const struct iso_opt law_opts[] = {
     {"law", .kind = ISO_OPT_CHOICE, .help = "the law to fit", .choice = &iso_choice_laws},
     {0},
@@ -77,9 +120,9 @@ const struct iso_opt_table iso_law_options = {law_opts, set_law_default};
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
                                      struct iso_err *err)
 {
-    if (args->resamples != 0 && args->resamples < ISO_MIN_RESAMPLES)
+    if (args->resamples > 0 && args->resamples < ISO_MIN_RESAMPLES)
         return iso_fail(err, ISO_USAGE,
-                        "--resamples: a 95 %% interval needs at least %d refits, found %" PRId64
+                        "--resamples: an interval needs at least %d refits, found %" PRId64
                         "; 0 computes none",
                         ISO_MIN_RESAMPLES, args->resamples);
     *out = iso_fit_defaults();

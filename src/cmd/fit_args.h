@@ -3,7 +3,7 @@
 #define ISO_CMD_FIT_ARGS_H
 
 #include "cmd/cmd.h"
-#include "fit/fit.h"
+#include "fit/analysis.h"
 
 struct iso_fit_args {
     const char *injection, *solver;
@@ -16,6 +16,12 @@ struct iso_fit_args {
 extern const struct iso_opt_table iso_fit_options;
 /* For a command that reads tables of runs and has a struct iso_runs_how. */
 extern const struct iso_opt_table iso_table_options;
+/* For a command that has a struct iso_interval_args. */
+struct iso_interval_args {
+    double level;
+    const char *interval;
+};
+extern const struct iso_opt_table iso_interval_options;
 /* For a command that has a const char *law. */
 extern const struct iso_opt_table iso_law_options;
 
@@ -25,6 +31,13 @@ enum iso_status iso_fit_args_format(bool json, bool latex, struct iso_err *err);
 /* Checks the values and fills in options, the law being the default one. */
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
                                      struct iso_err *err);
+/* How often to resample: see analysis.h. */
+size_t iso_fit_args_resamples(const struct iso_fit_args *args);
+/* The whole protocol: resamples, level, the headline's interval. */
+enum iso_status iso_fit_args_analysis(struct iso_analysis_options *out,
+                                      const struct iso_fit_args *args,
+                                      const struct iso_interval_args *interval,
+                                      struct iso_err *err);
 /* Whether the table has what the options ask for. */
 enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct iso_runs *runs,
                                    struct iso_err *err);

@@ -9,7 +9,8 @@
 
 struct iso_analysis_options iso_analysis_defaults(void)
 {
-    return (struct iso_analysis_options){.fit = iso_fit_defaults(), .resamples = 200};
+    return (struct iso_analysis_options){.fit = iso_fit_defaults(),
+                                         .resamples = ISO_RESAMPLES_AUTO};
 }
 
 static enum iso_status run_parts(struct iso_analysis *s, struct iso_err *err)
@@ -32,12 +33,12 @@ static enum iso_status run_parts(struct iso_analysis *s, struct iso_err *err)
             st = iso_fit_run(&s->phi_1, s->runs, &one, err);
         s->has_restricted = st == ISO_OK;
     }
-    if (st == ISO_OK && s->options.resamples > 0) {
+    if (st == ISO_OK) {
         st = iso_intervals_run(&s->intervals, &s->arena, s->runs, &s->fit, o, s->options.resamples,
-                               err);
+                               s->options.interval, err);
         s->has_intervals = st == ISO_OK;
     }
-    if (st == ISO_OK && s->options.resamples > 0 && free_phi) {
+    if (st == ISO_OK && free_phi) {
         iso_robust_run(&s->robust, &s->arena, s->runs, &s->fit, o);
         s->has_robust = true;
     }
@@ -67,14 +68,21 @@ void iso_analysis_release(struct iso_analysis *analysis)
 void iso_analysis_phi_interval(double out[2], const struct iso_analysis *analysis)
 {
     const bool has = analysis->has_intervals && !isnan(analysis->fit.phi);
-    out[0] = has ? analysis->intervals.bootstrap[0].low : NAN;
-    out[1] = has ? analysis->intervals.bootstrap[0].high : NAN;
+    out[0] = has ? analysis->intervals.headline.low : NAN;
+    out[1] = has ? analysis->intervals.headline.high : NAN;
+}
+
+void iso_analysis_write_interval(struct iso_str *out, const struct iso_analysis *analysis)
+{
+    iso_str_printf(out, "%g %% interval ", 100 * analysis->options.fit.level);
+    iso_interval_write(out, &analysis->intervals.headline);
 }
 
 void iso_analysis_worth_interval(double out[2], const struct iso_analysis *analysis, double r)
 {
     out[0] = out[1] = NAN;
-    if (analysis->has_intervals && !isnan(iso_fit_worth(&analysis->fit, r, 0)))
+    if (analysis->has_intervals && analysis->intervals.n_bootstraps &&
+        !isnan(iso_fit_worth(&analysis->fit, r, 0)))
         iso_bootstrap_worth(out, &analysis->intervals.bootstrap[0], &analysis->fit, r);
 }
 
@@ -84,8 +92,8 @@ void iso_analysis_write_worth(struct iso_str *out, const struct iso_analysis *an
     iso_fit_write_worth(out, &analysis->fit, r);
     iso_analysis_worth_interval(interval, analysis, r);
     if (!iso_fit_phi_spans(&analysis->fit) && r > 1 && !isnan(interval[0]))
-        iso_str_printf(out, " The 95 %% interval of its worth is [%.2f, %.2f] blocks.", interval[0],
-                       interval[1]);
+        iso_str_printf(out, " The %g %% interval of its worth is [%.2f, %.2f] blocks.",
+                       100 * analysis->options.fit.level, interval[0], interval[1]);
 }
 
 enum iso_phi_place iso_phi_place(const double interval[2])

@@ -13,7 +13,8 @@
 
 struct iso_analysis_options {
     struct iso_fit_options fit;
-    size_t resamples; /* 200; with 0 only the point fit and what follows from it */
+    size_t resamples; /* of each bootstrap: ISO_RESAMPLES_AUTO, a number, or 0 for none */
+    enum iso_interval_kind interval; /* of the headline */
 };
 struct iso_analysis_options iso_analysis_defaults(void);
 
@@ -50,8 +51,10 @@ enum iso_status iso_analyses_by_r(struct iso_analyses *out, const struct iso_run
                                   const struct iso_analysis_options *options, struct iso_err *err);
 void iso_analyses_free(struct iso_analyses *analyses);
 
-/* The chosen interval of phi: bootstrap over cells (NaN, NaN when there is none). */
+/* The headline's interval of phi (NaN, NaN when there is none). */
 void iso_analysis_phi_interval(double out[2], const struct iso_analysis *analysis);
+/* "95 % interval [0.42, 0.50]", the level being that of the analysis. */
+void iso_analysis_write_interval(struct iso_str *out, const struct iso_analysis *analysis);
 
 /* What a block looped r times is worth by bootstrap over cells, likewise. */
 void iso_analysis_worth_interval(double out[2], const struct iso_analysis *analysis, double r);

@@ -75,6 +75,9 @@ static void put_bootstrap(struct iso_json_out *w, const struct iso_bootstrap *b,
     put_count(w, "blocks", b->n_blocks);
     put_count(w, "resamples", b->n_resamples);
     iso_put_pair(w, "phi_interval", b->low, b->high);
+    iso_put_pair(w, "phi_interval_mc", b->mc_low, b->mc_high);
+    iso_put_pair(w, "tails", b->tail_low, b->tail_high);
+    iso_json_put_bool(w, "heavy_tail", b->heavy_tail);
     iso_json_put_number(w, "mean", b->mean);
     iso_json_put_number(w, "sd", b->sd);
     put_count(w, "at_bound", b->at_bound);
@@ -328,10 +331,17 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
     if (!isnan(s->r))
         iso_json_put_number(w, "r", s->r);
     put_law(w, &s->fit);
-    if (isnan(interval[0]))
+    if (isnan(interval[0])) {
         iso_json_put_null(w, "phi_interval");
-    else
+        iso_json_put_null(w, "phi_interval_mc");
+    } else {
+        const struct iso_interval *v = &s->intervals.headline;
         iso_put_pair(w, "phi_interval", interval[0], interval[1]);
+        iso_put_pair(w, "phi_interval_mc", v->mc_low, v->mc_high);
+        iso_json_put_string(w, "interval", iso_interval_name(v->kind));
+        iso_json_put_string(w, "interval_method", v->method);
+        iso_json_put_number(w, "level", s->options.fit.level);
+    }
     iso_checks_write_json(w, &s->checks);
     if (iso_analysis_undetermined(s))
         iso_json_put_string(w, "undetermined", iso_analysis_undetermined(s));

@@ -8,14 +8,28 @@ static void heading(struct iso_str *out, const char *text, bool colour)
     iso_str_printf(out, colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
 
+/* Where the interval of the headline comes from. */
+static void write_source(struct iso_str *out, const struct iso_analysis *s)
+{
+    const struct iso_interval *v = &s->intervals.headline;
+    if (v->kind == ISO_INTERVAL_PROFILE) {
+        iso_str_puts(out, "   (profile)");
+        return;
+    }
+    const struct iso_bootstrap *b = iso_intervals_bootstrap(&s->intervals, v->kind);
+    iso_str_printf(
+        out, "   (%s over %zu %s, %zu refits; another seed moves its ends by %.1g)",
+        iso_str_eq(v->method, "bca") ? "heavy-tailed, so bias-corrected bootstrap" : "bootstrap",
+        b->n_blocks, iso_interval_name(v->kind), b->n_resamples, fmax(v->mc_low, v->mc_high));
+}
+
 static void write_result(struct iso_str *out, const struct iso_analysis *s, bool colour)
 {
     double interval[2];
     iso_analysis_phi_interval(interval, s);
     iso_analysis_write_headline(out, s, colour);
     if (!isnan(interval[0]))
-        iso_str_printf(out, "   (bootstrap over %zu cells, %zu refits)",
-                       s->intervals.bootstrap[0].n_blocks, s->intervals.bootstrap[0].n_resamples);
+        write_source(out, s);
     iso_str_putc(out, '\n');
     iso_analysis_write_verdict(out, s);
     iso_str_putc(out, '\n');
@@ -62,14 +76,14 @@ static void write_diagnostics(struct iso_str *out, const struct iso_analysis *s,
                        f->rival[i].phi, f->rival[i].starts);
 }
 
-static void write_plus_minus(struct iso_str *out, const struct iso_fit *f)
+static void write_plus_minus(struct iso_str *out, const struct iso_analysis *s)
 {
-    if (f->df > 0)
+    if (s->fit.df > 0)
         iso_str_printf(out,
-                       "+- is half of a 95 %% interval: Student's t with %g degrees of freedom "
+                       "+- is half of a %g %% interval: Student's t with %g degrees of freedom "
                        "(cells less parameters) times an error that allows for noise that cells "
                        "share.\n",
-                       f->df);
+                       100 * s->options.fit.level, s->fit.df);
 }
 
 /* phi without each budget, and without each r; single cells are in the long table. */
@@ -138,7 +152,7 @@ void iso_analysis_write_page(struct iso_str *out, const struct iso_analysis *s, 
         }
         iso_table_release(&t);
         if (iso_str_eq(row->name, "parameters")) {
-            write_plus_minus(out, &s->fit);
+            write_plus_minus(out, s);
             write_diagnostics(out, s, colour);
         }
         if (iso_str_eq(row->name, "intervals"))

@@ -44,7 +44,8 @@ static void build_parameters(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Parameter|value|+-|low|high");
     for (size_t p = 0; p < s->fit.n_param; p++) {
-        const struct iso_bootstrap *b = s->has_intervals ? &s->intervals.bootstrap[0] : NULL;
+        const struct iso_bootstrap *b =
+            s->has_intervals && s->intervals.n_bootstraps ? &s->intervals.bootstrap[0] : NULL;
         if (s->fit.lower[p] == s->fit.upper[p])
             continue; /* held fixed */
         if (isnan(s->r))
@@ -86,17 +87,18 @@ static void put_interval(struct iso_table *t, const char *name, double low, doub
 
 static void build_intervals(struct iso_table *t, const struct iso_analysis *s)
 {
-    iso_table_init(t, "Interval of phi, 95 %|low|high|width|note");
+    iso_table_init(t, "Interval of phi|low|high|width|note");
     if (!s->has_intervals || isnan(s->fit.phi))
         return;
     for (size_t i = 0; i < s->intervals.n_bootstraps; i++) {
         const struct iso_bootstrap *b = &s->intervals.bootstrap[i];
-        char name[64], note[128];
+        char name[64], note[160];
         snprintf(name, sizeof name, "bootstrap over %ss", iso_block_name(b->block));
         snprintf(note, sizeof note,
-                 "%zu blocks, %zu refits, %.0f %% at or below 0, %.0f %% at or above 1%s",
-                 b->n_blocks, b->n_resamples, 100 * b->below_0, 100 * b->above_1,
-                 b->at_bound ? ", some on the bound" : "");
+                 "%zu blocks, %zu refits (ends +- %.4f, %.4f), %.0f %% at or below 0, %.0f %% at "
+                 "or above 1%s",
+                 b->n_blocks, b->n_resamples, b->mc_low, b->mc_high, 100 * b->below_0,
+                 100 * b->above_1, b->at_bound ? ", some on the bound" : "");
         put_interval(t, name, b->low, b->high, note);
     }
     const struct iso_profile *p = &s->intervals.profile;

@@ -18,6 +18,12 @@ static void write_law(struct iso_str *out, const struct iso_analysis *s, const c
         iso_str_printf(out, "   (r = %g)", s->r);
 }
 
+static void write_interval(struct iso_str *out, const struct iso_analysis *s)
+{
+    iso_str_puts(out, "   ");
+    iso_analysis_write_interval(out, s);
+}
+
 static void write_phi(struct iso_str *out, const struct iso_analysis *s, const char *bold,
                       const char *plain)
 {
@@ -35,7 +41,7 @@ static void write_phi(struct iso_str *out, const struct iso_analysis *s, const c
     else if (isnan(interval[0]))
         iso_str_puts(out, "   (no interval was computed)");
     else
-        iso_str_printf(out, "   95 %% interval [%.3f, %.3f]", interval[0], interval[1]);
+        write_interval(out, s);
 }
 
 void iso_analysis_write_headline(struct iso_str *out, const struct iso_analysis *s, bool colour)
@@ -70,6 +76,30 @@ static double example_r(const struct iso_runs *runs)
         if (best != 4)
             best = runs->at[i].r == 4 ? 4 : fmax(best, runs->at[i].r);
     return best;
+}
+
+/* On which side of x the interval lies is left open by the draw of the refits. */
+static void write_borderline(struct iso_str *out, const struct iso_interval *v, double x)
+{
+    const double other = 1 - x;
+    iso_str_printf(out,
+                   "An end of the interval lies within its Monte Carlo error of φ = %g: whether it "
+                   "excludes φ = %g is borderline.",
+                   x, x);
+    if (!iso_interval_borderline(v, other))
+        iso_str_printf(out, " It %s φ = %g.",
+                       v->low <= other && other <= v->high ? "contains" : "excludes", other);
+}
+
+static void write_ends(struct iso_str *out, const struct iso_analysis *s, const double interval[2])
+{
+    const struct iso_interval *v = &s->intervals.headline;
+    if (iso_interval_borderline(v, 0))
+        write_borderline(out, v, 0);
+    else if (iso_interval_borderline(v, 1))
+        write_borderline(out, v, 1);
+    else
+        iso_str_puts(out, about_ends[iso_phi_place(interval)]);
 }
 
 static void write_undetermined(struct iso_str *out, const struct iso_analysis *s)
@@ -107,5 +137,5 @@ void iso_analysis_write_verdict(struct iso_str *out, const struct iso_analysis *
     if (isnan(interval[0]))
         iso_str_puts(out, "No interval was computed, so this number has no error bar.");
     else if (iso_fit_phi_spans(&s->fit) || iso_fit_phi_per_r(&s->fit))
-        iso_str_puts(out, about_ends[iso_phi_place(interval)]);
+        write_ends(out, s, interval);
 }

@@ -105,14 +105,16 @@ struct job {
     const struct iso_fit_options *options;
     const struct iso_blocks *blocks;
     enum iso_block block;
-    double *param; /* [n_resamples * n_param] */
+    double *param; /* [resamples * n_param] */
+    size_t first;  /* resample of this block */
     atomic_size_t redrawn, done;
     struct iso_progress *progress;
 };
 
-static void run_resample(void *ctx, size_t i, int worker)
+static void run_resample(void *ctx, size_t number, int worker)
 {
     struct job *job = ctx;
+    const size_t i = job->first + number;
     if (iso_progress_stopped(job->progress))
         return;
     const struct iso_design *x = job->x;
@@ -127,9 +129,9 @@ static void run_resample(void *ctx, size_t i, int worker)
         iso_design_release(&resampled);
         atomic_fetch_add(&job->redrawn, 1);
     }
-    struct iso_multistart m;
-    iso_multistart_run(&m, &resampled, job->options, iso_rng_stream("resample", i), 1);
-    memcpy(job->param + i * x->n_param, m.best.param, x->n_param * sizeof(double));
+    struct iso_solution s;
+    iso_refit(&s, &resampled, job->options, iso_rng_stream("resample", i));
+    memcpy(job->param + i * x->n_param, s.param, x->n_param * sizeof(double));
     iso_design_release(&resampled);
     free(count);
     const size_t done = atomic_fetch_add(&job->done, 1) + 1;
@@ -137,28 +139,74 @@ static void run_resample(void *ctx, size_t i, int worker)
         iso_progress_update(job->progress, (double)done, NULL);
 }
 
+/* A percentile of sorted refits and its standard error: the number of refits below a true
+ * percentile is binomial, so a deviation of it is a step in rank. */
+static double percentile(double *error, const double *sorted, size_t n, double q)
+{
+    const double step = sqrt(q * (1 - q) / (double)n);
+    *error = 0.5 * (iso_percentile(sorted, n, fmin(q + step, 1)) -
+                    iso_percentile(sorted, n, fmax(q - step, 0)));
+    return iso_percentile(sorted, n, q);
+}
+
+/* The interval of phi by the refits so far. */
+static void find_ends(struct iso_bootstrap *out, const struct iso_design *x)
+{
+    const size_t n = out->n_resamples;
+    const double tail = (1 - out->level) / 2;
+    for (size_t i = 0; i < n; i++)
+        out->phi[i] = x->phi == ISO_NO_PARAM ? NAN : out->param[i * x->n_param + x->phi];
+    iso_sort_doubles(out->phi, n);
+    out->low = percentile(&out->mc_low, out->phi, n, tail);
+    out->high = percentile(&out->mc_high, out->phi, n, 1 - tail);
+}
+
+static bool ends_are_stable(const struct iso_bootstrap *b)
+{
+    return !(fmax(b->mc_low, b->mc_high) > 0.02 * (b->high - b->low));
+}
+
+/* The distance of an end from the median in normal ones, by the quartile on its side; refits that
+ * differ by rounding alone have no tail. */
+static double tail_of(const struct iso_bootstrap *b, double end, double quartile)
+{
+    const double median = iso_percentile(b->phi, b->n_resamples, 0.5);
+    if (fabs(end - median) < 1e-6)
+        return 0;
+    const double quartiles = iso_normal_quantile(b->level) / iso_normal_quantile(0.5);
+    return (end - median) /
+           (quartiles * (iso_percentile(b->phi, b->n_resamples, quartile) - median));
+}
+
+static void weigh_tails(struct iso_bootstrap *out)
+{
+    out->tail_low = tail_of(out, out->low, 0.25);
+    out->tail_high = tail_of(out, out->high, 0.75);
+    out->heavy_tail = fmax(out->tail_low, out->tail_high) > 2.5 ||
+                      (double)out->at_bound > 0.01 * (double)out->n_resamples;
+}
+
 static void summarise(struct iso_bootstrap *out, const struct iso_design *x)
 {
     const size_t n = out->n_resamples;
-    const double *param = out->param;
-    double *column = ISO_NEW_N(double, n);
+    const double tail = (1 - out->level) / 2;
+    double *column = ISO_NEW_N(double, n + 1);
     for (size_t p = 0; p < x->n_param; p++) {
         for (size_t i = 0; i < n; i++)
-            column[i] = param[i * x->n_param + p];
+            column[i] = out->param[i * x->n_param + p];
         iso_sort_doubles(column, n);
-        out->param_low[p] = iso_percentile(column, n, 0.025);
-        out->param_high[p] = iso_percentile(column, n, 0.975);
+        out->param_low[p] = iso_percentile(column, n, tail);
+        out->param_high[p] = iso_percentile(column, n, 1 - tail);
     }
     free(column);
-    const bool has_phi = x->phi != ISO_NO_PARAM;
     size_t below = 0, above = 0;
     for (size_t i = 0; i < n; i++) {
-        const double phi = has_phi ? param[i * x->n_param + x->phi] : NAN;
-        out->phi[i] = phi;
+        const double phi = out->phi[i];
         out->mean += phi / (double)n;
         below += phi <= 0;
         above += phi >= 1;
-        out->at_bound += has_phi && (phi <= x->lower[x->phi] || phi >= x->upper[x->phi]);
+        out->at_bound +=
+            x->phi != ISO_NO_PARAM && (phi <= x->lower[x->phi] || phi >= x->upper[x->phi]);
     }
     for (size_t i = 0; i < n; i++)
         out->sd +=
@@ -166,45 +214,113 @@ static void summarise(struct iso_bootstrap *out, const struct iso_design *x)
     out->sd = sqrt(out->sd);
     out->below_0 = (double)below / (double)n;
     out->above_1 = (double)above / (double)n;
-    iso_sort_doubles(out->phi, n);
-    out->low = iso_percentile(out->phi, n, 0.025);
-    out->high = iso_percentile(out->phi, n, 0.975);
+    if (x->phi != ISO_NO_PARAM)
+        weigh_tails(out);
+}
+
+/* Blocks of refits until the ends are stable, or just as many as were asked for; whether it was
+ * stopped. */
+static bool resample(struct iso_bootstrap *out, struct job *job, size_t resamples)
+{
+    enum { BLOCK = 200 };
+    const bool automatic = resamples == ISO_RESAMPLES_AUTO;
+    const size_t most = automatic ? ISO_MAX_RESAMPLES : resamples;
+    iso_progress_begin(job->progress, "bootstrap", (double)most);
+    do {
+        job->first = out->n_resamples;
+        const size_t n = automatic ? BLOCK : resamples;
+        iso_parallel_for(n, job->options->threads, run_resample, job);
+        out->n_resamples += n;
+        find_ends(out, job->x);
+    } while (out->n_resamples < most && !ends_are_stable(out) &&
+             !iso_progress_stopped(job->progress));
+    iso_progress_end(job->progress);
+    return iso_progress_stopped(job->progress);
 }
 
 enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *arena,
-                                  const struct iso_runs *runs,
+                                  const struct iso_runs *runs, const struct iso_fit *best,
                                   const struct iso_fit_options *options, enum iso_block block,
                                   size_t resamples, struct iso_err *err)
 {
     struct iso_design x;
-    *out = (struct iso_bootstrap){.block = block, .n_resamples = resamples};
+    *out = (struct iso_bootstrap){.block = block, .level = options->level};
     enum iso_status st = iso_design_init(&x, runs, options, err);
     if (st == ISO_OK) {
+        const size_t most = resamples == ISO_RESAMPLES_AUTO ? ISO_MAX_RESAMPLES : resamples;
         struct iso_blocks blocks;
         struct iso_progress progress;
         iso_blocks_init(&blocks, runs, block);
+        iso_design_give_start(&x, best->param);
+        out->n_blocks = blocks.n;
+        out->param = iso_arena_alloc(arena, most * x.n_param + 1, sizeof *out->param);
+        out->phi = iso_arena_alloc(arena, most + 1, sizeof *out->phi);
         struct job job = {.x = &x,
                           .runs = runs,
                           .options = options,
                           .blocks = &blocks,
                           .block = block,
-                          .param =
-                              iso_arena_alloc(arena, resamples * x.n_param + 1, sizeof(double)),
+                          .param = out->param,
                           .progress = &progress};
-        iso_progress_begin(&progress, "bootstrap", (double)resamples);
-        iso_parallel_for(resamples, options->threads, run_resample, &job);
-        iso_progress_end(&progress);
-        if (iso_progress_stopped(&progress))
+        if (resample(out, &job, resamples))
             st = iso_fail(err, ISO_STOPPED, "stopped");
-        out->n_blocks = blocks.n;
-        out->redrawn = job.redrawn;
-        out->phi = iso_arena_alloc(arena, resamples + 1, sizeof *out->phi);
-        out->param = job.param;
         summarise(out, &x);
+        out->redrawn = job.redrawn;
         iso_blocks_release(&blocks);
     }
     iso_design_release(&x);
     return st;
+}
+
+/* Skewness of the influence of the cells, a sixth of it: how the error changes with phi. */
+static double acceleration(const double *without, size_t n)
+{
+    double mean = 0, squares = 0, cubes = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += without[i] / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double d = mean - without[i];
+        squares += d * d;
+        cubes += d * d * d;
+    }
+    return squares > 0 ? cubes / (6 * pow(squares, 1.5)) : 0;
+}
+
+/* The share of refits below the end that lies z normal deviations from phi. */
+static double share_at(double bias, double z, double a)
+{
+    const double shifted = bias + (bias + z) / (1 - a * (bias + z));
+    return 0.5 * erfc(-shifted / sqrt(2));
+}
+
+/* z with P(Z < z) = share. */
+static double normal_point(double share)
+{
+    const double z = iso_normal_quantile(fabs(2 * share - 1));
+    return share < 0.5 ? -z : z;
+}
+
+void iso_bootstrap_bca(struct iso_interval *out, const struct iso_bootstrap *b, double phi,
+                       const double *without, size_t n_without)
+{
+    const double z = iso_normal_quantile(b->level), a = acceleration(without, n_without);
+    const double n = (double)b->n_resamples;
+    double below = 0.5;
+    for (size_t i = 0; i < b->n_resamples; i++)
+        below += b->phi[i] < phi;
+    const double share = below / (n + 1), bias = normal_point(share);
+    /* The bias is itself known up to the draw of the refits. */
+    const double shift = sqrt(share * (1 - share) / n) * sqrt(2 * M_PI) * exp(bias * bias / 2);
+    double *end[2] = {&out->low, &out->high}, *error[2] = {&out->mc_low, &out->mc_high};
+    for (int i = 0; i < 2; i++) {
+        const double side = i ? z : -z;
+        *end[i] = percentile(error[i], b->phi, b->n_resamples, share_at(bias, side, a));
+        const double by_bias =
+            0.5 * (iso_percentile(b->phi, b->n_resamples, share_at(bias + shift, side, a)) -
+                   iso_percentile(b->phi, b->n_resamples, share_at(bias - shift, side, a)));
+        *error[i] = hypot(*error[i], by_bias);
+    }
+    out->method = "bca";
 }
 
 void iso_bootstrap_worth(double out[2], const struct iso_bootstrap *b, const struct iso_fit *fit,
@@ -214,7 +330,7 @@ void iso_bootstrap_worth(double out[2], const struct iso_bootstrap *b, const str
     for (size_t i = 0; i < b->n_resamples; i++)
         blocks[i] = iso_fit_worth_at(fit, b->param + i * fit->n_param, r, 0);
     iso_sort_doubles(blocks, b->n_resamples);
-    out[0] = iso_percentile(blocks, b->n_resamples, 0.025);
-    out[1] = iso_percentile(blocks, b->n_resamples, 0.975);
+    out[0] = iso_percentile(blocks, b->n_resamples, (1 - b->level) / 2);
+    out[1] = iso_percentile(blocks, b->n_resamples, (1 + b->level) / 2);
     free(blocks);
 }

@@ -144,13 +144,6 @@ void iso_check_influence(struct iso_finding *out, const struct iso_check_input *
 /* --- heavy tail --------------------------------------------------------------------------------
  */
 
-/* How far an end lies from the median, in what the quartile on its side makes of a normal law
- * (whose 97.5 % point is 2.906 quartiles off). */
-static double tail(double end, double median, double quartile)
-{
-    return (end - median) / (2.906 * (quartile - median));
-}
-
 void iso_check_heavy_tail(struct iso_finding *out, const struct iso_check_input *in)
 {
     if (!in->intervals || !in->intervals->n_bootstraps) {
@@ -158,9 +151,7 @@ void iso_check_heavy_tail(struct iso_finding *out, const struct iso_check_input 
         return;
     }
     const struct iso_bootstrap *b = &in->intervals->bootstrap[0];
-    const double *phi = b->phi, median = iso_percentile(phi, b->n_resamples, 0.5);
-    const double low = tail(b->low, median, iso_percentile(phi, b->n_resamples, 0.25));
-    const double high = tail(b->high, median, iso_percentile(phi, b->n_resamples, 0.75));
+    const double low = b->tail_low, high = b->tail_high;
     const double on_bound = (double)b->at_bound / (double)b->n_resamples, most_on_bound = 0.01;
     iso_finding_set(out, fmax(low, high), 2.5);
     if (out->value > 5 || on_bound > most_on_bound)
@@ -176,7 +167,7 @@ void iso_check_heavy_tail(struct iso_finding *out, const struct iso_check_input 
     else
         out->message = iso_arena_printf(in->arena,
                                         "the refits of the bootstrap have a heavy tail %s, %.1f "
-                                        "times a normal one, so the ends "
-                                        "of the interval depend on the seed",
+                                        "times a normal one, which the "
+                                        "interval is corrected for (BCa)",
                                         low > high ? "below" : "above", out->value);
 }

@@ -129,7 +129,7 @@ static enum iso_status check_recipe(struct iso_recipe *recipe, const struct job 
     if (o->resamples > 0 && !iso_runs_undetermined(recipe->runs)) {
         intervals = ISO_ARENA_NEW(arena, struct iso_intervals);
         intervals->n_bootstraps = 1;
-        st = iso_bootstrap_run(&intervals->bootstrap[0], arena, recipe->runs, &o->fit,
+        st = iso_bootstrap_run(&intervals->bootstrap[0], arena, recipe->runs, &recipe->fit, &o->fit,
                                ISO_BLOCK_CELL, o->resamples, err);
     }
     if (st == ISO_OK)

@@ -333,6 +333,13 @@ void iso_design_release(struct iso_design *x)
     *x = (struct iso_design){0};
 }
 
+void iso_design_give_start(struct iso_design *x, const double *param)
+{
+    for (size_t p = 0; p < x->n_param; p++)
+        x->given[p] = fmin(fmax(param[p], x->lower[p]), x->upper[p]);
+    x->has_given = true;
+}
+
 size_t iso_design_free_params(const struct iso_design *x)
 {
     size_t n = 0;

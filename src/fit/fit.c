@@ -25,6 +25,7 @@ struct iso_fit_options iso_fit_defaults(void)
         .law = iso_laws[0],
         .injection = ISO_INJECT_ONCE,
         .delta = 1e-3,
+        .level = 0.95,
         .starts = 500,
         .max_iterations = 10000,
         .seed = 1,
@@ -144,7 +145,7 @@ static double *cell_gradients(size_t *n_cells, const struct iso_fit *fit,
  * the evaluation that gave gradient and Hessian. */
 static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
                             const struct iso_runs *runs, const double *gradient,
-                            const double *hessian, const struct iso_scratch *scratch)
+                            const double *hessian, const struct iso_scratch *scratch, double level)
 {
     const size_t n_param = x->n_param;
     size_t index[ISO_MAX_PARAM], n = 0, n_cells;
@@ -173,7 +174,7 @@ static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
     for (size_t p = 0; fit->df > 0 && p < n; p++) {
         const double error = sqrt(variance[p] * (double)n_cells / fit->df);
         fit->std_error[index[p]] = error;
-        fit->plus_minus[index[p]] = iso_t_quantile(0.95, fit->df) * error;
+        fit->plus_minus[index[p]] = iso_t_quantile(level, fit->df) * error;
     }
 }
 
@@ -249,6 +250,7 @@ static enum iso_status start_from_restriction(struct iso_design *x, const struct
         if (iso_law_param(narrow.law, options->fixed[i].name) ||
             !is_own_param(x, options->fixed[i].name))
             narrow.fixed[narrow.n_fixed++] = options->fixed[i];
+    double start[ISO_MAX_PARAM] = {0};
     enum iso_status st = iso_fit_run(&fit, runs, &narrow, err);
     for (size_t p = 0; st == ISO_OK && p < x->n_param; p++) {
         const struct iso_param_use *use = &x->use[p];
@@ -258,10 +260,10 @@ static enum iso_status start_from_restriction(struct iso_design *x, const struct
             : of            ? iso_param_find(fit.use, fit.n_param, of, isnan(use->r) ? 2 : use->r,
                                   use->recipe == SIZE_MAX ? 0 : use->recipe)
                             : ISO_NO_PARAM;
-        const double value = from == ISO_NO_PARAM ? 0 : fit.param[from];
-        x->given[p] = fmin(fmax(value, x->lower[p]), x->upper[p]);
+        start[p] = from == ISO_NO_PARAM ? 0 : fit.param[from];
     }
-    x->has_given = st == ISO_OK;
+    if (st == ISO_OK)
+        iso_design_give_start(x, start);
     return st;
 }
 
@@ -281,7 +283,7 @@ enum iso_status iso_fit_run(struct iso_fit *fit, const struct iso_runs *runs,
         fill(fit, &x, &m, runs, options);
         iso_objective(&x, fit->param, gradient, hessian, ISO_CURVE_EXACT, &scratch);
         diagnose(fit, &x, gradient, hessian);
-        standard_errors(fit, &x, runs, gradient, hessian, &scratch);
+        standard_errors(fit, &x, runs, gradient, hessian, &scratch, options->level);
         measure(fit, &x, runs, &scratch);
         iso_scratch_release(&scratch);
     }

@@ -29,6 +29,7 @@ struct iso_fit_options {
     size_t n_fixed;
     struct iso_fixed fixed[ISO_MAX_FIXED];
     double delta; /* of the Huber loss */
+    double level; /* of every interval and of every +-: 0.95 */
     int starts, max_iterations;
     uint64_t seed;
     int threads;
@@ -75,8 +76,8 @@ struct iso_fit {
     double param[ISO_MAX_PARAM];
     double lower[ISO_MAX_PARAM], upper[ISO_MAX_PARAM]; /* the box; equal when held fixed */
     bool on_bound[ISO_MAX_PARAM];                      /* free, and ended on its bound */
-    /* Both NaN where not defined.  The error allows for noise that cells share; +- is half of a
-     * 95 % interval: Student's t with `df` = cells - free parameters times it. */
+    /* Both NaN where not defined.  The error allows for noise that cells share; +- is half of an
+     * interval: Student's t with `df` = cells - free parameters times it. */
     double std_error[ISO_MAX_PARAM], plus_minus[ISO_MAX_PARAM];
     double df;
     /* The same in natural units; phi is NaN in laws without one, and the first of several. */

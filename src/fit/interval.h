@@ -15,27 +15,46 @@ enum iso_block {
 };
 const char *iso_block_name(enum iso_block block); /* "cell", "run", "budget", "point" */
 
-/* Fewer refits have no 2.5 % and 97.5 % points. */
-enum { ISO_MIN_RESAMPLES = 40 };
+enum {
+    ISO_MIN_RESAMPLES = 40,   /* fewer refits have no 2.5 % and 97.5 % points */
+    ISO_MAX_RESAMPLES = 4000, /* when their number is not given */
+};
+/* Refits in blocks until the Monte Carlo error of each end is at most 2 % of the width. */
+#define ISO_RESAMPLES_AUTO SIZE_MAX
 
 struct iso_bootstrap {
     enum iso_block block;
     size_t n_blocks, n_resamples;
-    double *phi;      /* [n_resamples], sorted; NaN in laws without phi */
-    double *param;    /* [n_resamples * n_param], in the order of the draws */
-    double low, high; /* 2.5 % and 97.5 % points of phi */
+    double *phi;            /* [n_resamples], sorted; NaN in laws without phi */
+    double *param;          /* [n_resamples * n_param], in the order of the draws */
+    double level;           /* 0.95 */
+    double low, high;       /* of the interval of phi: the 2.5 % and 97.5 % points at this level */
+    double mc_low, mc_high; /* standard errors of the two ends: another seed moves them so far */
     double mean, sd;
-    size_t at_bound;         /* resamples whose phi ended on its bound */
+    size_t at_bound; /* resamples whose phi ended on its bound */
+    /* How far each end lies from the median, in what the quartile on its side makes of a normal
+     * law (1: like a normal one), and whether one of them is so far that the percentiles say
+     * little. */
+    double tail_low, tail_high;
+    bool heavy_tail;
     double below_0, above_1; /* share of resamples */
     size_t redrawn;          /* resamples that held too little to fit, drawn again */
     double param_low[ISO_MAX_PARAM], param_high[ISO_MAX_PARAM]; /* the same for all parameters */
 };
 
-/* Refits `resamples` times, each with its own starts.  The array lives in `arena`. */
+/* Refits `resamples` times, starting from `best`, the fit to all runs, and from a few points of
+ * each refit's own (iso_refit).  The arrays live in `arena`. */
 enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *arena,
-                                  const struct iso_runs *runs,
+                                  const struct iso_runs *runs, const struct iso_fit *best,
                                   const struct iso_fit_options *options, enum iso_block block,
                                   size_t resamples, struct iso_err *err);
+
+/* Bias-corrected and accelerated ends (Efron, 1987) of a bootstrap over cells: `without` holds phi
+ * without each cell.  Where the refits have a heavy tail, plain percentiles lie too far out on its
+ * side; see docs/fitting.md for what covers. */
+struct iso_interval;
+void iso_bootstrap_bca(struct iso_interval *out, const struct iso_bootstrap *b, double phi,
+                       const double *without, size_t n_without);
 
 /* The interval of what a block looped r times is worth, by the same refits. */
 void iso_bootstrap_worth(double out[2], const struct iso_bootstrap *b, const struct iso_fit *fit,
@@ -47,7 +66,8 @@ struct iso_profile {
     double *phi, *huber_sum; /* [n], phi rising */
     double *statistic;       /* [n], about chi-square with 1 degree of freedom at the truth */
     double scale;            /* statistic = 2 (huber_sum - minimum) / scale */
-    double low, high; /* where the statistic crosses 3.841; NaN when it does not in the box */
+    double critical;         /* chi-square at the level: 3.841 */
+    double low, high;        /* where the statistic crosses it; NaN when it does not in the box */
 };
 enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena,
                                 const struct iso_runs *runs, const struct iso_fit *best,
@@ -80,10 +100,28 @@ struct iso_pure_error {
 void iso_pure_error_run(struct iso_pure_error *out, const struct iso_runs *runs,
                         const struct iso_fit *fit);
 
+/* Which interval the headline has. */
+enum iso_interval_kind {
+    ISO_INTERVAL_CELLS,
+    ISO_INTERVAL_RUNS,
+    ISO_INTERVAL_BUDGETS,
+    ISO_INTERVAL_PROFILE,
+    ISO_N_INTERVALS,
+};
+const char *iso_interval_name(enum iso_interval_kind kind); /* "cells", "runs", ... */
+
+struct iso_interval {
+    enum iso_interval_kind kind;
+    const char *method;     /* "percentile", "bca" (refits with a heavy tail) or "profile" */
+    double low, high;       /* NaN when there is none */
+    double mc_low, mc_high; /* Monte Carlo errors of the ends; 0 in a profile */
+};
+
 /* Everything about the interval of phi. */
 struct iso_intervals {
+    struct iso_interval headline;
     size_t n_bootstraps;
-    struct iso_bootstrap bootstrap[ISO_N_BLOCKS]; /* the first is over cells */
+    struct iso_bootstrap bootstrap[ISO_N_BLOCKS]; /* the first is over cells; none without refits */
     struct iso_profile profile;
     struct iso_jackknife jackknife;
     struct iso_pure_error pure;
@@ -93,6 +131,17 @@ struct iso_intervals {
 enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *arena,
                                   const struct iso_runs *runs, const struct iso_fit *best,
                                   const struct iso_fit_options *options, size_t resamples,
-                                  struct iso_err *err);
+                                  enum iso_interval_kind headline, struct iso_err *err);
+
+/* The bootstrap behind an interval, or NULL. */
+const struct iso_bootstrap *iso_intervals_bootstrap(const struct iso_intervals *intervals,
+                                                    enum iso_interval_kind kind);
+
+/* "[0.42, 0.50]": no more digits than the Monte Carlo errors of the ends support, three at most. */
+void iso_interval_write(struct iso_str *out, const struct iso_interval *interval);
+
+/* Whether an end lies so near x that another seed may put it on the other side: within two of its
+ * Monte Carlo errors. */
+bool iso_interval_borderline(const struct iso_interval *interval, double x);
 
 #endif

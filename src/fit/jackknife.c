@@ -1,4 +1,4 @@
-/* Leaving out each budget, each r and each cell; pure error; all intervals: see interval.h. */
+/* Leaving out each budget, each r and each cell; pure error: see interval.h. */
 #include "fit/interval.h"
 
 #include "base/parallel.h"
@@ -40,9 +40,9 @@ static void run_row(void *ctx, size_t i, int worker)
     if (!iso_resample_usable(&left, job->runs)) {
         row->problem = "too few runs remain";
     } else {
-        struct iso_multistart m;
-        iso_multistart_run(&m, &left, job->options, iso_rng_stream("jackknife", i), 1);
-        row->phi = m.best.param[left.phi];
+        struct iso_solution s;
+        iso_refit(&s, &left, job->options, iso_rng_stream("jackknife", i));
+        row->phi = s.param[left.phi];
         row->shift = row->phi - job->best->phi;
     }
     iso_design_release(&left);
@@ -58,6 +58,7 @@ enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *a
     enum iso_status st = iso_design_init(&x, runs, options, err);
     if (st == ISO_OK) {
         double *budget, *r;
+        iso_design_give_start(&x, best->param);
         const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);
         const size_t n_r = iso_runs_recurrences(&r, arena, runs);
         out->row = iso_arena_alloc(arena, n_budgets + n_r + runs->n, sizeof *out->row);
@@ -120,54 +121,4 @@ void iso_pure_error_run(struct iso_pure_error *out, const struct iso_runs *runs,
         out->n_points = 0;
     }
     iso_blocks_release(&points);
-}
-
-static void consider(struct iso_intervals *out, const char *name, double low, double high)
-{
-    if (!isnan(low) && !isnan(high) &&
-        (!out->widest || high - low > out->widest_high - out->widest_low)) {
-        out->widest = name;
-        out->widest_low = low;
-        out->widest_high = high;
-    }
-}
-
-/* The profile; an end that it leaves open within the box is the end of the box. */
-static void consider_profile(struct iso_intervals *out, const struct iso_fit *best)
-{
-    const double low = out->profile.low, high = out->profile.high;
-    consider(out, "profile", isnan(low) ? best->lower[best->phi_param] : low,
-             isnan(high) ? best->upper[best->phi_param] : high);
-}
-
-enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *arena,
-                                  const struct iso_runs *runs, const struct iso_fit *best,
-                                  const struct iso_fit_options *options, size_t resamples,
-                                  struct iso_err *err)
-{
-    static const char *const names[ISO_N_BLOCKS] = {"bootstrap over cells", "bootstrap over runs",
-                                                    "bootstrap over budgets",
-                                                    "bootstrap over design points"};
-    *out = (struct iso_intervals){.widest_low = NAN, .widest_high = NAN};
-    iso_pure_error_run(&out->pure, runs, best);
-    enum iso_status st = ISO_OK;
-    double *budget;
-    const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);
-    for (int block = 0; st == ISO_OK && block < ISO_N_BLOCKS; block++) {
-        if (block == ISO_BLOCK_POINT && out->pure.n_points == 0)
-            continue; /* the same as over runs */
-        if (block == ISO_BLOCK_BUDGET && n_budgets < 3)
-            continue; /* every draw that holds two budgets is the table itself */
-        struct iso_bootstrap *b = &out->bootstrap[out->n_bootstraps++];
-        st = iso_bootstrap_run(b, arena, runs, options, (enum iso_block)block, resamples, err);
-        consider(out, names[block], b->low, b->high);
-    }
-    const bool one_free_phi = iso_fit_phi_is_free(best) && !iso_fit_phi_per_r(best);
-    if (st == ISO_OK && one_free_phi)
-        st = iso_profile_run(&out->profile, arena, runs, best, options, err);
-    if (st == ISO_OK && one_free_phi) {
-        consider_profile(out, best);
-        st = iso_jackknife_run(&out->jackknife, arena, runs, best, options, err);
-    }
-    return st;
 }

@@ -18,4 +18,9 @@ struct iso_multistart {
 void iso_multistart_run(struct iso_multistart *out, const struct iso_design *x,
                         const struct iso_fit_options *options, uint64_t stream, int threads);
 
+/* A fit to nearly the same runs as one whose optimum the design brings as its start: that start,
+ * a few drawn ones, and all of them when the few disagree. */
+void iso_refit(struct iso_solution *out, const struct iso_design *x,
+               const struct iso_fit_options *options, uint64_t stream);
+
 #endif

@@ -42,6 +42,8 @@ enum iso_status iso_design_init(struct iso_design *x, const struct iso_runs *run
 void iso_design_resample(struct iso_design *out, const struct iso_design *from,
                          const unsigned *count);
 void iso_design_release(struct iso_design *x);
+/* Lets every fit of this design, and of its resamples, start also from `param`, cut to the box. */
+void iso_design_give_start(struct iso_design *x, const double *param);
 /* Parameters that are not held fixed. */
 size_t iso_design_free_params(const struct iso_design *x);
 /* Different r above 1, and how many of them the free shape parameters need. */

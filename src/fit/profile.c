@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { N_POINTS = 41, N_STARTS = 50 };
+enum { N_POINTS = 41 };
 
 static double statistic_scale(const struct iso_design *x, const struct iso_fit *best)
 {
@@ -51,12 +51,11 @@ struct job {
 static double value_at(const struct job *job, double phi)
 {
     struct iso_design fixed = *job->x;
-    struct iso_fit_options options = *job->options;
-    struct iso_multistart m;
-    options.starts = options.starts < N_STARTS ? options.starts : N_STARTS;
+    struct iso_solution s;
     fixed.lower[fixed.phi] = fixed.upper[fixed.phi] = phi;
-    iso_multistart_run(&m, &fixed, &options, iso_rng_stream("profile", 0), 1);
-    return m.best.value * fixed.delta * fixed.delta;
+    iso_design_give_start(&fixed, fixed.given);
+    iso_refit(&s, &fixed, job->options, iso_rng_stream("profile", 0));
+    return s.value * fixed.delta * fixed.delta;
 }
 
 static void run_point(void *ctx, size_t i, int worker)
@@ -66,13 +65,13 @@ static void run_point(void *ctx, size_t i, int worker)
     job->value[i] = value_at(job, job->phi[i]);
 }
 
-/* Where the statistic crosses chi-square's 95 % point between an inside and an outside phi. */
+/* Where the statistic crosses its critical value between an inside and an outside phi. */
 static double crossing(const struct job *job, const struct iso_profile *p, double minimum,
                        double inside, double outside)
 {
     for (int i = 0; i < 20 && fabs(outside - inside) > 1e-5; i++) {
         const double middle = 0.5 * (inside + outside);
-        if (2 * (value_at(job, middle) - minimum) / p->scale > 3.841458820694124)
+        if (2 * (value_at(job, middle) - minimum) / p->scale > p->critical)
             outside = middle;
         else
             inside = middle;
@@ -84,8 +83,8 @@ static void find_limits(struct iso_profile *p, const struct job *job, double min
 {
     p->low = p->high = NAN;
     for (size_t i = 0; i + 1 < p->n; i++) {
-        const bool left_out = p->statistic[i] > 3.841458820694124;
-        const bool right_out = p->statistic[i + 1] > 3.841458820694124;
+        const bool left_out = p->statistic[i] > p->critical;
+        const bool right_out = p->statistic[i + 1] > p->critical;
         if (left_out && !right_out && p->phi[i] < best && isnan(p->low))
             p->low = crossing(job, p, minimum, p->phi[i + 1], p->phi[i]);
         if (!left_out && right_out && p->phi[i + 1] > best)
@@ -94,9 +93,9 @@ static void find_limits(struct iso_profile *p, const struct job *job, double min
     /* Limits can be narrower than one grid step on both sides of the best phi. */
     for (size_t i = 0; i + 1 < p->n; i++)
         if (p->phi[i] <= best && best <= p->phi[i + 1]) {
-            if (isnan(p->low) && p->statistic[i] > 3.841458820694124)
+            if (isnan(p->low) && p->statistic[i] > p->critical)
                 p->low = crossing(job, p, minimum, best, p->phi[i]);
-            if (isnan(p->high) && p->statistic[i + 1] > 3.841458820694124)
+            if (isnan(p->high) && p->statistic[i + 1] > p->critical)
                 p->high = crossing(job, p, minimum, best, p->phi[i + 1]);
         }
 }
@@ -113,6 +112,8 @@ enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena
         out->huber_sum = iso_arena_alloc(arena, out->n, sizeof(double));
         out->statistic = iso_arena_alloc(arena, out->n, sizeof(double));
         out->scale = statistic_scale(&x, best);
+        out->critical = pow(iso_normal_quantile(options->level), 2);
+        iso_design_give_start(&x, best->param);
         struct job job = {&x, options, out->phi, out->huber_sum};
         /* Widen the window until both ends are well outside the interval, or fill the box. */
         for (double half = 0.05;; half *= 2) {
@@ -122,7 +123,7 @@ enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena
                 out->phi[i] = low + (high - low) * (double)i / (double)(out->n - 1);
             const double ends[2] = {2 * (value_at(&job, low) - best->huber_sum) / out->scale,
                                     2 * (value_at(&job, high) - best->huber_sum) / out->scale};
-            if ((ends[0] > 8 && ends[1] > 8) || half > 6)
+            if (fmin(ends[0], ends[1]) > fmax(8, 2 * out->critical) || half > 6)
                 break;
         }
         iso_parallel_for(out->n, options->threads, run_point, &job);

@@ -91,7 +91,7 @@ static void relax(struct context *c)
     struct iso_robust *out = c->out;
     struct iso_fit_options options = *c->options;
     struct iso_fit per_r, offset;
-    out->offset_phi = out->offset_phi_error = NAN;
+    out->offset_phi = out->offset_phi_error = out->offset_phi_plus_minus = NAN;
     options.law = &iso_law_phi_per_r;
     const bool has_phi = iso_fit_run(&per_r, c->runs, &options, NULL) == ISO_OK;
     options.law = &iso_law_offset_per_r;
@@ -152,7 +152,8 @@ static void hold_out(struct context *c, const struct iso_fit *best, const double
 void iso_robust_run(struct iso_robust *out, struct iso_arena *arena, const struct iso_runs *runs,
                     const struct iso_fit *best, const struct iso_fit_options *options)
 {
-    *out = (struct iso_robust){.offset_phi = NAN, .offset_phi_error = NAN};
+    *out = (struct iso_robust){
+        .offset_phi = NAN, .offset_phi_error = NAN, .offset_phi_plus_minus = NAN};
     out->holdout.budget = NAN;
     struct context c = {out, arena, runs, options, 16};
     out->row = iso_arena_alloc(arena, c.room, sizeof *out->row);

@@ -90,6 +90,19 @@ double iso_f_tail(double f, double df1, double df2)
     return beta_inc(df2 / 2, df1 / 2, df2 / (df2 + df1 * f));
 }
 
+double iso_normal_quantile(double share)
+{
+    double low = 0, high = 40;
+    for (int i = 0; i < 100; i++) {
+        const double middle = 0.5 * (low + high);
+        if (erfc(middle / sqrt(2)) > 1 - share)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
 double iso_f_point(double tail, double df1, double df2)
 {
     double low = 0, high = 1;

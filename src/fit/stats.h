@@ -11,6 +11,8 @@ size_t iso_distinct_doubles(double *x, size_t n);
 double iso_percentile(const double *sorted, size_t n, double q);
 /* Median of |x|. */
 double iso_median_abs(const double *x, size_t n);
+/* The x with P(|z| <= x) = share for a normal z. */
+double iso_normal_quantile(double share);
 /* The x with P(|t| <= x) = share for Student's t; NaN without degrees of freedom. */
 double iso_t_quantile(double share, double df);
 /* Half of a 95 % interval of a mean of n values whose standard deviation sd was estimated with df

@@ -44,15 +44,15 @@ static void build_histogram(struct iso_panel *p, const struct iso_analysis *anal
     struct iso_series *rule = iso_panel_series(p, ISO_SERIES_RULE_X, iso_inks[ISO_INK_ACCENT]);
     rule->width = 1.6;
     iso_series_add(p, rule, analysis->fit.phi, 0);
-    p->note = iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.3f\n95 %%: [%.3f, %.3f]",
-                               analysis->fit.phi, b->low, b->high);
+    p->note =
+        iso_arena_printf(&p->figure->arena, "{/:Italic φ} = %.3f\n%g %%: [%.3f, %.3f]",
+                         analysis->fit.phi, 100 * analysis->options.fit.level, b->low, b->high);
 }
 
 static void build_profile(struct iso_panel *p, const struct iso_analysis *analysis)
 {
     const struct iso_profile *q = &analysis->intervals.profile;
-    static const double critical = 3.841; /* chi-square, 1 degree of freedom, 95 % */
-    const double highest = 3 * critical, top = 1.2 * highest; /* room for the note */
+    const double highest = 3 * q->critical, top = 1.2 * highest; /* room for the note */
     p->title = "Profile";
     iso_axis_set(&p->x, "{/:Italic φ} held fixed", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     iso_axis_set(&p->y, "Rise of the objective (χ^{2} scale)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
@@ -73,9 +73,10 @@ static void build_profile(struct iso_panel *p, const struct iso_analysis *analys
     iso_series_add(p, rule, analysis->fit.phi, 0);
     struct iso_series *level = iso_panel_series(p, ISO_SERIES_RULE_Y, iso_inks[ISO_INK_MUTED]);
     level->dash = ISO_DASH_SHORT;
-    iso_series_add(p, level, 0, critical);
+    iso_series_add(p, level, 0, q->critical);
     if (isfinite(q->low) && isfinite(q->high))
-        p->note = iso_arena_printf(&p->figure->arena, "95 %%: [%.3f, %.3f]", q->low, q->high);
+        p->note = iso_arena_printf(&p->figure->arena, "%g %%: [%.3f, %.3f]",
+                                   100 * analysis->options.fit.level, q->low, q->high);
 }
 
 static const char *build_phi(struct iso_figure *f, const void *data)
@@ -95,7 +96,7 @@ const struct iso_figure_row iso_fig_phi = {
     .title = "Bootstrap and profile of φ",
     .caption = "Left: φ refitted on resamples of the (budget, <i>r</i>) cells, each with its own "
                "starts. Right: the objective with φ held fixed and everything else refitted; the "
-               "dashed level bounds the 95&nbsp;% interval. The vertical line is the estimate, "
+               "dashed level bounds the interval. The vertical line is the estimate, "
                "the band the interval.",
     .build = build_phi,
 };
@@ -200,7 +201,7 @@ static const char *build_forest(struct iso_figure *f, const void *data)
 const struct iso_figure_row iso_fig_forest = {
     .name = "forest",
     .title = "φ under every interval and check",
-    .caption = "Intervals (95&nbsp;%) of φ by method, and φ refitted with one choice changed at a "
+    .caption = "Intervals of φ by method, and φ refitted with one choice changed at a "
                "time. The vertical line is the estimate of the headline.",
     .build = build_forest,
 };

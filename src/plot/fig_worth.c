@@ -147,8 +147,8 @@ static const char *build(struct iso_figure *f, const void *data)
                            .rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
     struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
     if (!sizes)
-        f->caption = "Unique blocks that one block looped <i>r</i> times is worth, with the "
-                     "95&nbsp;% interval, between one block (looping adds nothing) and "
+        f->caption = "Unique blocks that one block looped <i>r</i> times is worth, with its "
+                     "interval, between one block (looping adds nothing) and "
                      "<i>r</i> blocks (a loop is as good as unique blocks).";
     if (sizes)
         build_sizes(&f->panel[0], analysis, &k);
@@ -162,7 +162,7 @@ const struct iso_figure_row iso_fig_worth = {
     .caption = "Left: training FLOPs per token, unique parameters and effective parameters "
                "of "
                "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. Right: unique "
-               "blocks that one block looped <i>r</i> times is worth, with the 95&nbsp;% "
+               "blocks that one block looped <i>r</i> times is worth, with its "
                "interval, between one block (looping adds nothing) and <i>r</i> blocks (a loop is "
                "as good as unique blocks).",
     .build = build,

@@ -30,8 +30,7 @@ static void put_phi(struct iso_str *out, const struct iso_analysis *analysis)
     if (iso_fit_phi_per_r(&analysis->fit))
         iso_str_puts(out, "for the smallest <i>r</i>; ");
     if (isfinite(interval[0]))
-        iso_str_printf(out, "95 %% interval [%.3f, %.3f], bootstrap over (budget, <i>r</i>) cells",
-                       interval[0], interval[1]);
+        iso_analysis_write_interval(out, analysis);
     else
         iso_str_puts(out, "no interval computed");
     iso_str_printf(out, "; trust: <b>%s</b></small></p>\n", iso_trust_name(analysis->checks.trust));

@@ -46,7 +46,10 @@ P
 python3 - "$work/one.json" "$work/page" <<'P' || fail "the page and the JSON differ"
 import json, re, sys
 f, page = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
-head = "phi = %.3f   95 %% interval [%.3f, %.3f]   trust: %s   (" % (f["phi"], *f["phi_interval"], f["trust"])
+mc = max(f["phi_interval_mc"])
+digits = max(n for n in range(4) if n == 0 or mc <= 10 ** -n)  # no more than the error supports
+head = "phi = %.3f   95 %% interval [%.*f, %.*f]   trust: %s   (" % (
+    f["phi"], digits, f["phi_interval"][0], digits, f["phi_interval"][1], f["trust"])
 assert page.startswith(head), page[:200]
 for c in f["checks"]:
     line = re.search("^%s +(\\S+) +(\\S+) +(\\S+) +(.*)$" % c["name"], page, re.M)
@@ -54,6 +57,36 @@ for c in f["checks"]:
     assert line.groups() == (c["level"], number(c["value"]), number(c["threshold"]), c["message"]), c
 one = next(c for c in f["checks"] if c["name"] == "one_phi")
 assert "\nCaution, one_phi: %s. What to do: %s.\n" % (one["message"], one["advice"]) in page
+P
+
+# The interval of the headline can be chosen, and so can its level.
+for interval in cells runs budgets profile; do
+    "$fit" fit examples/paper_baseline.csv "${quick[@]}" --level 0.8 --interval $interval --json >"$work/$interval.json"
+done
+"$fit" fit examples/paper_baseline.csv "${quick[@]}" --level 0.8 --interval profile >"$work/page"
+grep -q '^phi = 0.458   80 % interval \[0.43., 0.47.\] .*(profile)$' "$work/page" || fail "$(head -n 1 "$work/page")"
+python3 - "$work" <<'P' || fail "--interval and --level"
+import json, sys
+wide = json.load(open(sys.argv[1] + "/one.json"))
+narrow = {k: json.load(open(f"{sys.argv[1]}/{k}.json")) for k in ["cells", "runs", "budgets", "profile"]}
+by_block = {b["block"] + "s": b["phi_interval"] for b in narrow["cells"]["intervals"]["bootstrap"]}
+for k, f in narrow.items():
+    assert f["interval"] == k and f["level"] == 0.8, k
+    expected = f["intervals"]["profile"]["phi_interval"] if k == "profile" else by_block[k]
+    assert f["phi_interval"] == expected, k
+low, high = narrow["cells"]["phi_interval"]
+assert wide["phi_interval"][0] < low < high < wide["phi_interval"][1]
+assert narrow["profile"]["phi_interval_mc"] == [0, 0]
+P
+# Without resampling there is still a profile, a jackknife and the other checks.
+"$fit" fit examples/paper_baseline.csv --starts 20 --resamples 0 --json >"$work/none.json"
+python3 - "$work/none.json" <<'P' || fail "--resamples 0 --json"
+import json, sys
+f = json.load(open(sys.argv[1]))
+assert f["phi_interval"] is None and f["intervals"]["bootstrap"] == []
+assert len(f["intervals"]["jackknife"]) == 34 and len(f["robustness"]["phi_per_r"]) == 3
+assert f["intervals"]["profile"]["phi_interval"][0] < 0.458
+assert all(p["plus_minus"] > p["std_error"] > 0 for p in f["diagnostics"]["parameters"])
 P
 
 "$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 --json >"$work/by_r.json"

@@ -22,8 +22,10 @@ static bool covers(const struct iso_runs *runs, struct iso_fit_options *o, enum 
 {
     struct iso_arena arena = {0};
     struct iso_bootstrap b;
+    struct iso_fit fit;
     struct iso_err err;
-    if (iso_bootstrap_run(&b, &arena, runs, o, block, RESAMPLES, &err) != ISO_OK)
+    if (iso_fit_run(&fit, runs, o, &err) != ISO_OK ||
+        iso_bootstrap_run(&b, &arena, runs, &fit, o, block, RESAMPLES, &err) != ISO_OK)
         abort();
     iso_arena_release(&arena);
     return b.low <= synth_paper.phi && synth_paper.phi <= b.high;

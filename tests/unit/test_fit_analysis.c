@@ -2,7 +2,10 @@
 #include "test.h"
 
 #include "fit/analysis.h"
+#include "fit/multistart.h"
 #include "fit/power.h"
+#include "fit/resample.h"
+#include "fit/stats.h"
 #include "fit_synth.h"
 
 #include <string.h>
@@ -81,12 +84,122 @@ static void test_bootstrap_ignores_threads(void **state)
     struct iso_bootstrap one, three;
     o.starts = 5;
     o.threads = 1;
-    assert_int_equal(iso_bootstrap_run(&one, &arena, &paper, &o, ISO_BLOCK_CELL, 12, NULL), ISO_OK);
+    const struct iso_fit *f = &analysis.fit;
+    assert_int_equal(iso_bootstrap_run(&one, &arena, &paper, f, &o, ISO_BLOCK_CELL, 12, NULL),
+                     ISO_OK);
     o.threads = 3;
-    assert_int_equal(iso_bootstrap_run(&three, &arena, &paper, &o, ISO_BLOCK_CELL, 12, NULL),
+    assert_int_equal(iso_bootstrap_run(&three, &arena, &paper, f, &o, ISO_BLOCK_CELL, 12, NULL),
                      ISO_OK);
     assert_memory_equal(one.phi, three.phi, 12 * sizeof(double));
     iso_arena_release(&arena);
+}
+
+/* Few starts beside the known optimum find what 500 find. */
+static void test_refits_find_the_minimum(void **state)
+{
+    (void)state;
+    struct iso_fit_options o = iso_fit_defaults();
+    struct iso_design x;
+    struct iso_blocks cells;
+    unsigned count[116];
+    assert_int_equal(iso_design_init(&x, &paper, &o, NULL), ISO_OK);
+    iso_design_give_start(&x, analysis.fit.param);
+    iso_blocks_init(&cells, &paper, ISO_BLOCK_CELL);
+    for (size_t i = 0; i < 20; i++) {
+        struct iso_rng rng = {7, i, 0};
+        struct iso_design resampled;
+        struct iso_solution few_starts;
+        struct iso_multistart all;
+        iso_blocks_draw(count, &cells, &rng);
+        iso_design_resample(&resampled, &x, count);
+        iso_refit(&few_starts, &resampled, &o, i);
+        resampled.has_given = false;
+        iso_multistart_run(&all, &resampled, &o, i, 2);
+        assert_near(few_starts.value, all.best.value, 1e-9 * all.best.value);
+        assert_near(few_starts.param[x.phi], all.best.param[x.phi], 1e-6);
+        iso_design_release(&resampled);
+    }
+    iso_blocks_release(&cells);
+    iso_design_release(&x);
+}
+
+/* Refits come until the ends are stable, and what other seeds give agrees with the error that is
+ * claimed for them. */
+static void test_stable_ends(void **state)
+{
+    (void)state;
+    enum { SEEDS = 12 };
+    struct iso_fit_options o = few().fit;
+    struct iso_arena arena = {0};
+    struct iso_bootstrap b;
+    double mean[2] = {0}, squares[2] = {0}, claimed[2] = {0};
+    for (int i = 0; i < SEEDS; i++) {
+        o.seed = 100 + (uint64_t)i;
+        assert_int_equal(iso_bootstrap_run(&b, &arena, &paper, &analysis.fit, &o, ISO_BLOCK_CELL,
+                                           ISO_RESAMPLES_AUTO, NULL),
+                         ISO_OK);
+        const double end[2] = {b.low, b.high}, error[2] = {b.mc_low, b.mc_high};
+        assert_true(b.n_resamples % 200 == 0 && b.n_resamples < ISO_MAX_RESAMPLES);
+        for (int k = 0; k < 2; k++) {
+            assert_true(error[k] <= 0.02 * (b.high - b.low));
+            mean[k] += end[k] / SEEDS;
+            squares[k] += end[k] * end[k] / SEEDS;
+            claimed[k] += error[k] / SEEDS;
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        const double seen = sqrt((squares[k] - mean[k] * mean[k]) * SEEDS / (SEEDS - 1));
+        assert_true(seen < 2 * claimed[k] && seen > 0.4 * claimed[k]);
+    }
+    iso_arena_release(&arena);
+}
+
+/* An interval's digits and the words about 0 and 1 depend on its Monte Carlo error. */
+static void test_interval_words(void **state)
+{
+    (void)state;
+    static const struct {
+        double mc;
+        const char *text;
+    } cases[] = {{0, "[0.123, 0.988]"},
+                 {9e-4, "[0.123, 0.988]"},
+                 {1.1e-3, "[0.12, 0.99]"},
+                 {0.011, "[0.1, 1.0]"},
+                 {0.2, "[0, 1]"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct iso_interval v = {.low = 0.1234, .high = 0.9876, .mc_low = cases[i].mc};
+        struct iso_str text = {0};
+        iso_interval_write(&text, &v);
+        assert_string_equal(iso_str_text(&text), cases[i].text);
+        iso_str_release(&text);
+    }
+    const struct iso_interval near = {.low = 0.009, .high = 0.7, .mc_low = 0.005, .mc_high = 0.01};
+    assert_true(iso_interval_borderline(&near, 0));
+    assert_false(iso_interval_borderline(&near, 1));
+    const struct iso_interval far = {.low = 0.011, .high = 0.979, .mc_low = 0.005, .mc_high = 0.01};
+    assert_false(iso_interval_borderline(&far, 0));
+    assert_false(iso_interval_borderline(&far, 1));
+}
+
+/* Known answer: refits at the quantiles of a normal law with its centre a quarter of a deviation
+ * above phi and no acceleration; each end moves by twice the bias, towards phi. */
+static void test_bca(void **state)
+{
+    (void)state;
+    enum { N = 4000 };
+    static double phi[N];
+    for (int i = 0; i < N; i++) {
+        const double share = (i + 0.5) / N, z = iso_normal_quantile(fabs(2 * share - 1));
+        phi[i] = 0.25 + (share < 0.5 ? -z : z);
+    }
+    const struct iso_bootstrap b = {.phi = phi, .n_resamples = N, .level = 0.95};
+    const double even[3] = {-1, 0, 1};
+    struct iso_interval v = {0};
+    iso_bootstrap_bca(&v, &b, 0, even, 3);
+    assert_near(v.low, 0.25 - 1.96 - 2 * 0.25, 0.02);
+    assert_near(v.high, 0.25 + 1.96 - 2 * 0.25, 0.02);
+    assert_true(v.mc_low > 0.02 && v.mc_low < 0.2);
+    assert_string_equal(v.method, "bca");
 }
 
 static void test_jackknife(void **state)
@@ -115,8 +228,9 @@ static void test_two_budgets(void **state)
     run_study(&two, &runs, &o);
     assert_int_equal(two.intervals.n_bootstraps, 2); /* cells and runs, not budgets */
     struct iso_bootstrap b;
-    assert_int_equal(iso_bootstrap_run(&b, &two.arena, &runs, &o.fit, ISO_BLOCK_BUDGET, 40, NULL),
-                     ISO_OK);
+    assert_int_equal(
+        iso_bootstrap_run(&b, &two.arena, &runs, &two.fit, &o.fit, ISO_BLOCK_BUDGET, 40, NULL),
+        ISO_OK);
     assert_true(b.redrawn > 20);
     for (size_t i = 0; i < b.n_resamples; i++) /* every usable draw holds each budget once */
         assert_near(b.phi[i], two.fit.phi, 1e-5);
@@ -260,7 +374,7 @@ static void test_frontier(void **state)
     synth_runs(&runs, &s);
     o.resamples = 0;
     run_study(&known, &runs, &o);
-    assert_false(known.has_intervals);
+    assert_int_equal(known.intervals.n_bootstraps, 0);
     assert_int_equal(known.derived.n_frontier, 24);
     for (size_t i = 0; i < 24; i++) {
         const struct iso_frontier_point *p = &known.derived.frontier[i];
@@ -346,13 +460,24 @@ static void test_power_learns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bootstrap),    cmocka_unit_test(test_bootstrap_ignores_threads),
-        cmocka_unit_test(test_jackknife),    cmocka_unit_test(test_robustness),
-        cmocka_unit_test(test_residuals),    cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_equivalents),  cmocka_unit_test(test_frontier),
-        cmocka_unit_test(test_pure_error),   cmocka_unit_test(test_power),
-        cmocka_unit_test(test_power_learns), cmocka_unit_test(test_two_budgets),
-        cmocka_unit_test(test_open_profile), cmocka_unit_test(test_equivalents_per_r),
+        cmocka_unit_test(test_bootstrap),
+        cmocka_unit_test(test_bootstrap_ignores_threads),
+        cmocka_unit_test(test_refits_find_the_minimum),
+        cmocka_unit_test(test_stable_ends),
+        cmocka_unit_test(test_interval_words),
+        cmocka_unit_test(test_bca),
+        cmocka_unit_test(test_jackknife),
+        cmocka_unit_test(test_robustness),
+        cmocka_unit_test(test_residuals),
+        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_equivalents),
+        cmocka_unit_test(test_frontier),
+        cmocka_unit_test(test_pure_error),
+        cmocka_unit_test(test_power),
+        cmocka_unit_test(test_power_learns),
+        cmocka_unit_test(test_two_budgets),
+        cmocka_unit_test(test_open_profile),
+        cmocka_unit_test(test_equivalents_per_r),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -346,8 +346,10 @@ static void test_verdict(void **state)
         analysis.fit.phi = 0.5 * (cases[i].low + cases[i].high);
         analysis.derived.n_equivalents = 1;
         analysis.derived.equivalent = &plain;
-        analysis.intervals.bootstrap[0].low = cases[i].low;
-        analysis.intervals.bootstrap[0].high = cases[i].high;
+        analysis.intervals.headline = (struct iso_interval){.kind = ISO_INTERVAL_PROFILE,
+                                                            .method = "profile",
+                                                            .low = cases[i].low,
+                                                            .high = cases[i].high};
         iso_analysis_write_verdict(&verdict, &analysis);
         iso_report_headline(&head, &report);
         iso_analysis_write_page(&page, &analysis, false);
