@@ -85,7 +85,7 @@ static enum iso_status add_table(struct call *c, const struct iso_json *table)
             return st;
         }
     }
-    const struct iso_path path = iso_path_in(c->dir, name);
+    const struct iso_path path = iso_path_in(c->dir, "%s", name);
     add_word(c, path.text);
     return iso_file_write(path.text, text->string, text->len, c->err);
 }

@@ -108,5 +108,7 @@ void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *co
 /* Two rows per variant; one row per (variant, budget, r). The caller releases them. */
 void iso_compare_summary_table(struct iso_table *t, const struct iso_compare *compare);
 void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *compare);
+/* One row per check that is not ok. */
+void iso_compare_check_table(struct iso_table *t, const struct iso_compare *compare);
 
 #endif

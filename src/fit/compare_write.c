@@ -51,6 +51,33 @@ void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *c)
         }
 }
 
+static void put_finding(struct iso_table *t, const char *recipe, const struct iso_finding *found)
+{
+    if (found->level == ISO_LEVEL_OK)
+        return;
+    iso_table_put(t, recipe);
+    iso_table_put(t, found->check->name);
+    iso_table_put(t, iso_level_name(found->level));
+    iso_table_put(t, found->message);
+    iso_table_put(t, found->check->advice);
+}
+
+static void put_findings(struct iso_table *t, const struct iso_recipe *recipe)
+{
+    for (size_t i = 0; i < recipe->checks.n; i++)
+        put_finding(t, recipe->name, &recipe->checks.at[i]);
+}
+
+void iso_compare_check_table(struct iso_table *t, const struct iso_compare *c)
+{
+    iso_table_init(t, "Recipe|check|level|what was found|what to do");
+    put_findings(t, &c->base);
+    for (size_t i = 0; i < c->n; i++) {
+        put_findings(t, &c->variant[i].own);
+        put_finding(t, c->variant[i].own.name, &c->variant[i].shared_finding);
+    }
+}
+
 static void write_table(struct iso_str *out, const char *title, struct iso_table *t, bool colour)
 {
     if (t->n_cell > t->n_col) {

@@ -9,6 +9,7 @@ static const struct {
     {"compare", "Change of phi against the base", iso_compare_summary_table},
     {"compare-channels", "Change of the compute-optimal loss and where it comes from",
      iso_compare_channel_table},
+    {"compare-checks", "What speaks against the comparison", iso_compare_check_table},
 };
 
 static enum iso_status put_table(struct iso_page *page, size_t i, const struct iso_compare *compare,
@@ -32,6 +33,8 @@ enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso
         st = iso_page_figure(page, &iso_fig_compare_isoflops, compare, err);
     if (st == ISO_OK)
         st = put_table(page, 1, compare, err);
+    if (st == ISO_OK)
+        st = put_table(page, 2, compare, err);
     return st;
 }
 
