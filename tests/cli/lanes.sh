@@ -2,6 +2,7 @@
 # lanes: weights, moments and metrics have the same bits with any number of threads, also when a run
 # is killed and resumed with another number; lanes, micro-batch and kernels are settings of a run.
 set -eu
+. "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
 unset ISO_CPU
 for i in $(seq 900); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt

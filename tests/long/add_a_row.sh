@@ -3,6 +3,7 @@
 # parameters by those of docs/adding-a-law.md: a copy of the tree gets the pages' own examples, only
 # the files that the pages name are touched, and everything is green.
 set -eu
+. "$(dirname "$0")/../cli/top.bash"
 fail() { echo "FAIL: $*"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
