@@ -34,7 +34,7 @@ const char *const iso_role_name[ISO_N_ROLE] = {
 
 /* Names in lower case without separators; a role's own name has rank 0 without a row here. */
 struct alias {
-    enum iso_role role;
+    enum iso_column_role role;
     int rank;
     double factor;     /* 0: 1 */
     const char *names; /* separated by blanks */
@@ -84,8 +84,8 @@ static const struct alias aliases[] = {
 enum { N_ALIAS = sizeof aliases / sizeof *aliases };
 
 /* Roles that change a fit when they are guessed wrong. */
-static const enum iso_role decisive[] = {ISO_ROLE_BUDGET, ISO_ROLE_R, ISO_ROLE_N, ISO_ROLE_TOKENS,
-                                         ISO_ROLE_LOSS};
+static const enum iso_column_role decisive[] = {ISO_ROLE_BUDGET, ISO_ROLE_R, ISO_ROLE_N,
+                                                ISO_ROLE_TOKENS, ISO_ROLE_LOSS};
 
 /* Letters and digits of a name, in lower case. */
 static void normalise(char out[64], const char *name)
@@ -108,7 +108,7 @@ static bool lists(const char *names, const char *word)
 
 /* What one column may be: a role at a rank; ISO_N_ROLE when it has no known name. */
 struct meaning {
-    enum iso_role role;
+    enum iso_column_role role;
     int rank;
     double factor;
 };
@@ -119,7 +119,7 @@ static struct meaning meaning_of_word(const char *word)
         if (lists(aliases[i].names, word))
             return (struct meaning){aliases[i].role, aliases[i].rank,
                                     aliases[i].factor > 0 ? aliases[i].factor : 1};
-    for (enum iso_role role = 0; role < ISO_N_ROLE; role++) {
+    for (enum iso_column_role role = 0; role < ISO_N_ROLE; role++) {
         char own[64];
         normalise(own, iso_role_name[role]);
         if (iso_str_eq(own, word))
@@ -141,7 +141,7 @@ static struct meaning meaning_of(const struct iso_sheet *sheet, const char *name
     const char *last = name;
     for (const char *p = name; (p = strpbrk(p, "/.")); p++)
         last = p + 1;
-    for (enum iso_role role = 0; is_ours(sheet) && role < ISO_N_ROLE; role++)
+    for (enum iso_column_role role = 0; is_ours(sheet) && role < ISO_N_ROLE; role++)
         if (iso_str_eq(iso_role_name[role], name))
             return (struct meaning){role, -1, 1};
     normalise(word, name);
@@ -171,12 +171,12 @@ static void list_columns(struct iso_str *out, const struct iso_sheet *sheet)
         iso_str_printf(out, ", and %zu more", sheet->n_col - MOST);
 }
 
-const char *iso_roles_near(const struct iso_sheet *sheet, enum iso_role role)
+const char *iso_roles_near(const struct iso_sheet *sheet, enum iso_column_role role)
 {
     return iso_nearest(iso_role_name[role], nth_unknown, sheet);
 }
 
-enum iso_status iso_roles_missing(const struct iso_sheet *sheet, enum iso_role role,
+enum iso_status iso_roles_missing(const struct iso_sheet *sheet, enum iso_column_role role,
                                   struct iso_err *err)
 {
     const char *name = iso_role_name[role], *near = iso_roles_near(sheet, role);
@@ -194,7 +194,7 @@ enum iso_status iso_roles_missing(const struct iso_sheet *sheet, enum iso_role r
     return st;
 }
 
-static enum iso_status ambiguous(const struct iso_sheet *sheet, enum iso_role role, int rank,
+static enum iso_status ambiguous(const struct iso_sheet *sheet, enum iso_column_role role, int rank,
                                  struct iso_err *err)
 {
     struct iso_str names = {0};
@@ -222,7 +222,7 @@ static enum iso_status assign(struct iso_roles *roles, const struct iso_sheet *s
                         (int)(len < 80 ? len : 80), text);
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     snprintf(column, sizeof column, "%.*s", (int)(text + len - equals - 1), equals + 1);
-    enum iso_role role = 0;
+    enum iso_column_role role = 0;
     while (role < ISO_N_ROLE && !iso_str_eq(iso_role_name[role], name))
         role++;
     if (role == ISO_N_ROLE) {

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "table/sheet.h"
 
-enum iso_role {
+enum iso_column_role {
     ISO_ROLE_BUDGET,
     ISO_ROLE_R,
     ISO_ROLE_N_ONCE,
@@ -49,9 +49,9 @@ struct iso_roles {
 enum iso_status iso_roles_find(struct iso_roles *roles, const struct iso_sheet *sheet,
                                const char *by_hand, struct iso_err *err);
 /* A column whose name is a slip away from the role's, or NULL. */
-const char *iso_roles_near(const struct iso_sheet *sheet, enum iso_role role);
+const char *iso_roles_near(const struct iso_sheet *sheet, enum iso_column_role role);
 /* The error of a role that no column has: lists the columns, and the nearest. */
-enum iso_status iso_roles_missing(const struct iso_sheet *sheet, enum iso_role role,
+enum iso_status iso_roles_missing(const struct iso_sheet *sheet, enum iso_column_role role,
                                   struct iso_err *err);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* Numbers: lowest allowed value (exclusive when `positive`). */
 static const struct column {
-    enum iso_role role;
+    enum iso_column_role role;
     size_t offset;
     double otherwise; /* when there is no column, or the cell of an optional one is empty */
     double least;
@@ -45,7 +45,7 @@ static const struct column plain_n = {ISO_ROLE_N, 0, NAN, 0, true, true},
                            epochs = {ISO_ROLE_EPOCHS, 0, NAN, 0, false, false};
 
 static const struct {
-    enum iso_role role;
+    enum iso_column_role role;
     size_t offset;
 } text_columns[] = {
     {ISO_ROLE_RUN, offsetof(struct iso_run, id)},
@@ -63,24 +63,24 @@ struct place {
     const struct iso_sheet *sheet;
     const struct iso_sheet_row *row;
     struct iso_roles roles;
-    struct iso_split split; /* the table's; a row may have its own columns */
-    const char *path;       /* in the runs' arena */
+    struct iso_layer_split split; /* the table's; a row may have its own columns */
+    const char *path;             /* in the runs' arena */
     enum iso_runs_kind kind;
     struct iso_err *err;
 };
 
-static bool has(const struct place *at, enum iso_role role)
+static bool has(const struct place *at, enum iso_column_role role)
 {
     return at->roles.column[role] != SIZE_MAX;
 }
 
-static const char *cell(const struct place *at, enum iso_role role)
+static const char *cell(const struct place *at, enum iso_column_role role)
 {
     return has(at, role) ? at->row->cell[at->roles.column[role]] : "";
 }
 
 /* The name by which the table knows a role. */
-static const char *name_of(const struct place *at, enum iso_role role)
+static const char *name_of(const struct place *at, enum iso_column_role role)
 {
     return has(at, role) ? at->sheet->name[at->roles.column[role]] : iso_role_name[role];
 }
@@ -103,7 +103,8 @@ static bool is_nothing(const char *text)
     return false;
 }
 
-static enum iso_status bad_number(const struct place *at, enum iso_role role, const char *text)
+static enum iso_status bad_number(const struct place *at, enum iso_column_role role,
+                                  const char *text)
 {
     const char *comma = strchr(text, ',');
     const bool decimal = comma && !strchr(comma + 1, ',') && !strchr(text, '.');
@@ -164,7 +165,7 @@ static double executed(const struct iso_run *run)
 /* n_once, n_rec and n_inject out of a plain N, or of width and depth. */
 static enum iso_status split_sizes(const struct place *at, struct iso_run *run)
 {
-    struct iso_split split = at->split;
+    struct iso_layer_split split = at->split;
     struct iso_sizes sizes;
     double n, own[3];
     const struct column *columns[] = {&depth, &prelude, &coda};
@@ -264,7 +265,7 @@ static void carry_extras(const struct place *at, struct iso_run *run)
 /* --- rows --- */
 
 /* A flag such as `outlier` that is set. */
-static bool flagged(const struct place *at, enum iso_role role)
+static bool flagged(const struct place *at, enum iso_column_role role)
 {
     const char *text = cell(at, role);
     double x;
@@ -373,7 +374,7 @@ static void forget_shared_names(struct place *at)
 static void remember_names(const struct place *at)
 {
     struct iso_runs *runs = at->runs;
-    for (enum iso_role role = 0; role < ISO_N_ROLE; role++) {
+    for (enum iso_column_role role = 0; role < ISO_N_ROLE; role++) {
         const char *name = name_of(at, role);
         bool known = iso_str_eq(name, iso_role_name[role]);
         for (size_t i = 0; i < runs->n_understood; i++)

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-struct iso_split iso_split_unknown(void)
+struct iso_layer_split iso_split_unknown(void)
 {
-    return (struct iso_split){.depth = NAN, .prelude = NAN, .coda = NAN, .inject = true};
+    return (struct iso_layer_split){.depth = NAN, .prelude = NAN, .coda = NAN, .inject = true};
 }
 
-static enum iso_status set(struct iso_split *split, const char *key, const char *value,
+static enum iso_status set(struct iso_layer_split *split, const char *key, const char *value,
                            struct iso_err *err)
 {
     const struct {
@@ -35,7 +35,8 @@ static enum iso_status set(struct iso_split *split, const char *key, const char 
     return ISO_OK;
 }
 
-enum iso_status iso_split_parse(struct iso_split *split, const char *text, struct iso_err *err)
+enum iso_status iso_split_parse(struct iso_layer_split *split, const char *text,
+                                struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
     *split = iso_split_unknown();
@@ -56,8 +57,8 @@ enum iso_status iso_split_parse(struct iso_split *split, const char *text, struc
     return st;
 }
 
-enum iso_status iso_split_sizes(struct iso_sizes *out, const struct iso_split *split, double n,
-                                double d, double r, struct iso_err *err)
+enum iso_status iso_split_sizes(struct iso_sizes *out, const struct iso_layer_split *split,
+                                double n, double d, double r, struct iso_err *err)
 {
     const double layer_of_d = 12 * d * d;
     if (r == 1) {

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # The Python package over the library of this build; the wheel itself is in tests/long/wheel.sh.
 set -eu
-cd "$(dirname "$0")/../.."
-B=${B:-build}
+. "$(dirname "$0")/top.bash"
 case $B in *-san | *-tsan) echo "a sanitizer's library cannot be loaded by Python"; exit 77 ;; esac
 make --no-print-directory B="$B" "$B/libisodepth.so" >/dev/null
 ISODEPTH_LIBRARY=$(realpath "$B/libisodepth.so") ISODEPTH_PROGRAM=$(realpath "$B/isodepth")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The same runs in every format that pandas writes (tools/golden/tables.py) give the same digits.
 set -eu
-cd "$(dirname "$0")/../.."
-isodepth=${B:-build}/isodepth
+. "$(dirname "$0")/top.bash"
+isodepth=$B/isodepth
 dir=tests/data/tables
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
