@@ -211,6 +211,8 @@ static inline void fault_judge(struct iso_checks *checks, struct iso_arena *aren
     if (iso_bootstrap_run(&intervals.bootstrap[0], arena, runs, &fit, &o, ISO_BLOCK_CELL, 200,
                           NULL) != ISO_OK)
         abort();
+    intervals.headline.low = intervals.bootstrap[0].low;
+    intervals.headline.high = intervals.bootstrap[0].high;
     o.starts = 20;
     iso_checks_run(checks, arena, runs, &fit, &o, &intervals);
 }

@@ -4,6 +4,7 @@
 #include "data/bestfit.h"
 #include "data/loader.h"
 #include "data/reader.h"
+#include "fit/check.h"
 #include "fit/fit.h"
 #include "fit/solver.h"
 #include "loop/loop.h"
@@ -21,6 +22,18 @@ static const char *law_help(size_t i)
 }
 
 const struct iso_choice iso_choice_laws = {"Laws", law_name, law_help};
+
+static const char *check_name(size_t i)
+{
+    return iso_check_table[i].name;
+}
+
+static const char *check_help(size_t i)
+{
+    return iso_check_table[i].statistic;
+}
+
+const struct iso_choice iso_choice_checks = {"Checks", check_name, check_help};
 
 static const char *solver_name(size_t i)
 {

@@ -7,8 +7,8 @@ const struct iso_check iso_check_table[] = {
     {
         .name = "anchor",
         .statistic = "share of the budgets with looped runs that have none with r = 1",
-        .reason = "phi says how looped runs compare with plain ones; half of the budgets carry the "
-                  "comparison, none is nothing to compare with",
+        .reason = "above 0.5; fails at 1, and with one budget or one r: phi compares looped runs "
+                  "with plain ones",
         .advice = "add runs with r = 1 at the same budgets, two budgets at least",
         .phi_only = true,
         .may_fail = true,
@@ -16,40 +16,41 @@ const struct iso_check iso_check_table[] = {
     },
     {
         .name = "flops",
-        .statistic = "budget / tokens against 6 FLOPs per parameter executed, in units of the "
-                     "range that attention (sequences up to 8,192), output layer and truncation "
-                     "explain; and its exponent in the size",
-        .reason = "outside the range units are wrong (tokens in thousands); an exponent above 1.05 "
-                  "means swapped columns",
+        .statistic = "budget / tokens over what attention, output layer and truncation allow a "
+                     "model of that size; exponent of FLOPs per token in the size",
+        .reason =
+            "above 1, and fails with 5 % of the runs: wrong units are off by 1,000; fails above "
+            "1.05: swapped columns have the inverse exponent, and at most 1 is possible",
         .advice = "check the units of budget and tokens and the order of the columns",
         .may_fail = true,
         .run = iso_check_flops,
     },
     {
         .name = "diverged",
-        .statistic = "runs with a loss of ln(vocab) or more; where the table has no vocab, of "
-                     "twice the lower quartile of their budget or more",
-        .reason = "a run that learnt beats guessing; the Huber loss bears 5 % of wrong rows, not "
-                  "more",
-        .advice = "leave out blown-up runs (status diverged) or train them again at a lower rate",
+        .statistic = "runs with a loss of ln(vocab) or more; without a column vocab, of twice the "
+                     "lower quartile of their budget or more",
+        .reason = "above 0: a run that learnt beats guessing; fails with 5 % of the runs, more "
+                  "than the Huber loss bears",
+        .advice = "leave out blown-up runs (status diverged), or train them again at a lower rate",
         .may_fail = true,
         .run = iso_check_diverged,
     },
     {
         .name = "bounds",
-        .statistic = "parameters and ends of the interval on the edge of the range searched",
-        .reason = "a number on the edge is the edge's, not the runs'",
+        .statistic = "parameters and ends of phi's interval on the edge of the range searched",
+        .reason = "above 0, and fails for phi: the edge is not a measurement",
         .advice = "add budgets or sizes: these runs leave a direction of the law open",
         .may_fail = true,
         .run = iso_check_bounds,
     },
     {
         .name = "heavy_tail",
-        .statistic = "distance of the interval's ends from the median of the refits, over that of "
-                     "a normal law with the same quartiles",
-        .reason = "2.5 is beyond every clean study; above 5, or with 1 % of the refits on the "
-                  "bound of phi, the ends are luck",
-        .advice = "add cells: some resamples hold too few to tell phi; look at the profile",
+        .statistic = "distance of the interval's ends from the median refit, over that of a normal "
+                     "law with the same quartiles",
+        .reason =
+            "above 2.5: one clean study of 800; fails above 5, or with 1 % of the refits on the "
+            "bound of phi: the ends are luck",
+        .advice = "add cells: some resamples hold too few to tell φ; look at the profile",
         .phi_only = true,
         .may_fail = true,
         .run = iso_check_heavy_tail,
@@ -57,15 +58,15 @@ const struct iso_check iso_check_table[] = {
     {
         .name = "one_phi",
         .statistic = "F test of a phi for each r against one phi, on the means of the cells",
-        .reason = "one clean study in 200 is above",
-        .advice = "tune the rates for each r, look at phi per r, or fit the law saturating",
+        .reason = "above the 0.5 % point of F: one clean study in 200",
+        .advice = "tune the rates for each r, look at φ per r, or fit the law saturating",
         .phi_only = true,
         .run = iso_check_one_phi,
     },
     {
         .name = "offset",
         .statistic = "F test of a step in ln L between r = 1 and looped runs, likewise",
-        .reason = "one clean study in 200 is above",
+        .reason = "above the 0.5 % point of F: one clean study in 200",
         .advice = "tune r = 1 and looped runs alike; data, code and schedule must be the same",
         .phi_only = true,
         .run = iso_check_offset,
@@ -73,54 +74,55 @@ const struct iso_check iso_check_table[] = {
     {
         .name = "drift",
         .statistic = "F test of a phi that changes with the logarithm of the budget, likewise",
-        .reason = "one clean study in 200 is above",
-        .advice = "give phi for a range of budgets, and do not extrapolate it",
+        .reason = "above the 0.5 % point of F: one clean study in 200",
+        .advice = "give φ for a range of budgets, and do not extrapolate it",
         .phi_only = true,
         .run = iso_check_drift,
     },
     {
         .name = "cell_noise",
         .statistic = "error that the runs of a cell share, over what they differ by",
-        .reason = "clean studies with as much shared as own noise have 1 +- 0.3; rates that miss "
-                  "from cell to cell have 6",
+        .reason = "above 2.5: clean studies whose cells share as much noise as runs have reach "
+                  "1.8; rate noise of 0.03 nats gives 6",
         .advice = "sweep the rates again at some cells: the same ones may not suit all",
         .phi_only = true,
         .run = iso_check_cell_noise,
     },
     {
         .name = "noise",
-        .statistic = "F test of the law's misses inside the cells against the spread of seeds",
-        .reason = "one clean study in 200 is above",
-        .advice = "the law does not hold this finely: narrow the range of sizes",
+        .statistic =
+            "F test of the law's misses inside the cells against the spread of repeated seeds",
+        .reason = "above the 0.5 % point of F: one clean study in 200",
+        .advice = "narrow the range of sizes: the law does not hold as finely as seeds repeat",
         .run = iso_check_noise,
     },
     {
         .name = "outliers",
         .statistic = "distance of the farthest run from the law, in robust standard deviations",
-        .reason = "normal errors reach 6 once in 500 million runs",
+        .reason = "above 6: clean studies reach 5.1",
         .advice = "look at these rows: a wrong loss, or a run that went wrong",
         .run = iso_check_outliers,
     },
     {
         .name = "bracketing",
         .statistic = "factor by which the law's optimal size lies outside the sizes of its cell",
-        .reason = "1.2 is the most in clean studies on the paper's grid; the loss is flat there",
+        .reason = "above 1.5: clean studies on the paper's grid reach 1.25",
         .advice = "add sizes on the side of the optimum",
         .run = iso_check_bracketing,
     },
     {
         .name = "influence",
         .statistic = "largest change of phi when a budget, an r or a cell is left out",
-        .reason = "0.2 is what the best recipe known gains; clean studies stay below 0.13",
+        .reason = "above 0.2, what the best recipe known gains: one clean study of 800",
         .advice = "add runs beside the part that carries the result",
         .phi_only = true,
         .run = iso_check_influence,
     },
     {
         .name = "cells",
-        .statistic = "(budget, r) cells that are missing for a test of one more parameter with 3 "
-                     "degrees of freedom; and whether budgets scatter within a cell",
-        .reason = "with fewer cells the tests above see nothing, or cannot be made",
+        .statistic = "cells that are missing for a test of one more parameter with 3 degrees of "
+                     "freedom; budgets that scatter within a cell",
+        .reason = "above 0: with fewer cells the tests see nothing",
         .advice = "add budgets or values of r, and give the runs of a cell one nominal budget",
         .phi_only = true,
         .run = iso_check_cells,

@@ -27,7 +27,7 @@ struct iso_check_input; /* check_input.h */
 struct iso_check {
     const char *name;
     const char *statistic; /* what is measured */
-    const char *reason;    /* why the threshold is where it is */
+    const char *reason;    /* where the threshold is, and why there */
     const char *advice;    /* what to do about it, a sentence without its full stop */
     bool phi_only;         /* left out where the law has no phi, or phi is held fixed */
     bool may_fail;         /* else a caution is the worst that it says */

@@ -20,10 +20,10 @@ static double phi_bound(const struct iso_check_input *in, size_t phi)
     const double low = in->fit->lower[phi], high = in->fit->upper[phi];
     if (in->fit->on_bound[phi])
         return in->fit->param[phi];
-    if (!in->intervals || !in->intervals->n_bootstraps)
+    if (!in->intervals)
         return NAN;
-    const struct iso_bootstrap *b = &in->intervals->bootstrap[0];
-    return at(b->low, low) ? low : at(b->high, high) ? high : NAN;
+    const struct iso_interval *v = &in->intervals->headline;
+    return at(v->low, low) ? low : at(v->high, high) ? high : NAN;
 }
 
 void iso_check_bounds(struct iso_finding *out, const struct iso_check_input *in)
