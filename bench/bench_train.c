@@ -52,6 +52,7 @@ static void measure(struct shape s)
         exit(1);
     }
     struct iso_trainer_spec spec = {.arch = arch,
+                                    .schedule = iso_schedule_paper,
                                     .peak = {{0.01, 0.1, 0.002, 0.003, 0.005}},
                                     .steps = s.steps + 1,
                                     .batch = (size_t)s.batch,

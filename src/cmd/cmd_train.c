@@ -5,11 +5,11 @@
 #include "train/run.h"
 
 struct train_args {
-    const char *out, *run, *data;
+    const char *out, *run, *data, *start;
     struct iso_strings set;
     int64_t threads;
     double memory;
-    bool tensorboard, other_kernels;
+    bool tensorboard, other_kernels, keep;
 };
 
 #define AT(field) offsetof(struct train_args, field)
@@ -27,6 +27,10 @@ static const struct iso_opt options[] = {
     {"memory", .kind = ISO_OPT_NUMBER, .offset = AT(memory), .arg = "GB",
      .help = "memory that the run may use", .fallback = "what is available", .min = 1e-3,
      .max = 1e6},
+    {"start", .kind = ISO_OPT_STRING, .offset = AT(start), .arg = "CKPT",
+     .help = "begin with the weights of a .safetensors file, or of a run's directory"},
+    {"keep", .kind = ISO_OPT_FLAG, .offset = AT(keep),
+     .help = "keep all checkpoints, also at the end"},
     {"tensorboard", .kind = ISO_OPT_FLAG, .offset = AT(tensorboard),
      .help = "also write event files for TensorBoard"},
     {"allow-other-kernels", .kind = ISO_OPT_FLAG, .offset = AT(other_kernels),
@@ -56,6 +60,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         return iso_fail(err, ISO_USAGE, "--out DIR is missing: the folder of the run");
     struct iso_train_options o = {.out = a->out,
                                   .path = ops.at[0],
+                                  .start = a->start,
+                                  .keep = a->keep,
                                   .threads = (int)a->threads,
                                   .memory = a->memory * 1e9,
                                   .tensorboard = a->tensorboard,

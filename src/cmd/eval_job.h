@@ -49,8 +49,12 @@ enum iso_status iso_eval_study_write(struct iso_eval_job *j);
 
 /* The first task of its axis, for loops over axes. */
 bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t task);
-double iso_eval_axis_loss(const struct iso_eval_job *j, const struct iso_eval_subject *s,
-                          const char *axis);
+/* Means over the tasks of an axis. */
+struct iso_eval_axis {
+    double loss, accuracy;
+};
+struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct iso_eval_subject *s,
+                                   const char *axis);
 void iso_eval_print_tables(const struct iso_eval_job *j);
 void iso_eval_print_json(const struct iso_eval_job *j);
 /* For a study: one line per run, one column per axis. */

@@ -10,17 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-double iso_eval_axis_loss(const struct iso_eval_job *j, const struct iso_eval_subject *s,
-                          const char *axis)
+struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct iso_eval_subject *s,
+                                   const char *axis)
 {
-    double sum = 0;
-    size_t n = 0;
+    struct iso_eval_axis sum = {0};
+    double n = 0;
     for (size_t i = 0; i < j->suite.n; i++)
         if (iso_str_eq(j->suite.task[i].axis, axis)) {
-            sum += s->score[i].loss;
+            sum.loss += s->score[i].loss;
+            sum.accuracy += s->score[i].accuracy;
             n++;
         }
-    return sum / (double)n;
+    return (struct iso_eval_axis){sum.loss / n, sum.accuracy / n};
 }
 
 bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t i)
@@ -92,7 +93,7 @@ static void put_saturation(struct iso_table *t, const struct iso_eval_job *j, co
     double *T = ISO_NEW_N(double, n), *L = ISO_NEW_N(double, n);
     for (size_t i = 0; i < n; i++) {
         T[i] = depth[i]->recur;
-        L[i] = iso_eval_axis_loss(j, depth[i], axis);
+        L[i] = iso_eval_axis(j, depth[i], axis).loss;
     }
     struct iso_saturation s = iso_saturation_fit(T, L, n, depth[0]->trained);
     iso_table_put(t, axis);
@@ -133,13 +134,14 @@ void iso_eval_print_tables(const struct iso_eval_job *j)
     iso_table_print(stdout, &t, format);
     iso_table_release(&t);
     putchar('\n');
-    iso_table_init(&t, "axis|model|loss (mean over tasks)");
+    iso_table_init(&t, "axis|model|loss (mean over tasks)|accuracy");
     for (size_t i = 0; i < j->suite.n; i++)
         for (size_t k = 0; iso_eval_first_of_axis(j, i) && k < j->n; k++) {
             iso_table_put(&t, j->suite.task[i].axis);
             iso_table_put(&t, j->subject[k].label);
-            iso_table_putf(&t, "%.4f",
-                           iso_eval_axis_loss(j, &j->subject[k], j->suite.task[i].axis));
+            struct iso_eval_axis a = iso_eval_axis(j, &j->subject[k], j->suite.task[i].axis);
+            iso_table_putf(&t, "%.4f", a.loss);
+            iso_table_putf(&t, "%.4f", a.accuracy);
         }
     iso_table_print(stdout, &t, format);
     iso_table_release(&t);
@@ -184,7 +186,13 @@ void iso_eval_print_json(const struct iso_eval_job *j)
         for (size_t i = 0; i < j->suite.n; i++)
             if (iso_eval_first_of_axis(j, i))
                 iso_json_put_number(&w, j->suite.task[i].axis,
-                                    iso_eval_axis_loss(j, s, j->suite.task[i].axis));
+                                    iso_eval_axis(j, s, j->suite.task[i].axis).loss);
+        iso_json_end(&w, '}');
+        iso_json_begin(&w, "axis_accuracy", '{');
+        for (size_t i = 0; i < j->suite.n; i++)
+            if (iso_eval_first_of_axis(j, i))
+                iso_json_put_number(&w, j->suite.task[i].axis,
+                                    iso_eval_axis(j, s, j->suite.task[i].axis).accuracy);
         iso_json_end(&w, '}');
         iso_json_begin(&w, "tasks", '[');
         for (size_t i = 0; i < j->suite.n; i++)
@@ -216,7 +224,7 @@ void iso_eval_print_study(const struct iso_eval_job *j)
         iso_table_putf(&t, "%.4f", s->run->loss);
         for (size_t i = 0; i < j->suite.n; i++)
             if (iso_eval_first_of_axis(j, i))
-                iso_table_putf(&t, "%.4f", iso_eval_axis_loss(j, s, j->suite.task[i].axis));
+                iso_table_putf(&t, "%.4f", iso_eval_axis(j, s, j->suite.task[i].axis).loss);
     }
     iso_table_print(stdout, &t, j->args->latex ? ISO_TABLE_LATEX : ISO_TABLE_TEXT);
     iso_table_release(&t);

@@ -9,11 +9,6 @@
 
 enum { SLICE = 1 << 15 }; /* floats of an item that may be cut: small enough to share evenly */
 
-double iso_schedule(int64_t t, int64_t steps)
-{
-    return 1 - 0.9 * (double)t / (double)steps;
-}
-
 const struct iso_optimiser *const iso_optimiser_of[ISO_N_GROUP] = {
     [ISO_GROUP_MATRIX] = &iso_optimiser_muonh, [ISO_GROUP_EMBED] = &iso_optimiser_adamw,
     [ISO_GROUP_HEAD] = &iso_optimiser_adamw,   [ISO_GROUP_NORM] = &iso_optimiser_adamw,
@@ -75,6 +70,15 @@ static void start_states(struct iso_optim *o)
     for (size_t i = 0; i < p->n; i++) {
         for (int k = 0; k < ISO_OPTIM_STATES; at += state_floats(&p->at[i], k), k++)
             o->state[i][k] = state_floats(&p->at[i], k) ? at : NULL;
+    }
+    iso_optim_begin(o);
+}
+
+void iso_optim_begin(struct iso_optim *o)
+{
+    const struct iso_params *p = &o->m->params;
+    o->m->kern->fill(o->states, 0, o->state_floats);
+    for (size_t i = 0; i < p->n; i++) {
         struct iso_update u = update_of(o, &p->at[i], 0, p->at[i].n);
         if (method(&p->at[i])->init)
             method(&p->at[i])->init(&u);
@@ -109,7 +113,7 @@ struct iso_optim *iso_optim_new(struct iso_model *m, const struct iso_rates *pea
     o->peak = *peak;
     start_states(o);
     list_items(o);
-    o->squares = ISO_NEW_N(double, o->n_item);
+    o->squares = ISO_NEW_N(struct iso_squares, o->n_item);
     o->polar = ISO_NEW_N(struct iso_polar, (size_t)workers);
     struct largest l = largest_matrix(&m->params);
     for (int i = 0; i < workers; i++)
@@ -177,19 +181,31 @@ void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, const struct 
     const float *g = grad->total + offset;
     for (size_t j = 0; j < grad->n_add; j++)
         k->add(grad->add[j].to + offset, grad->add[j].from + offset, it->n);
-    o->squares[i] = k->dot(g, g, it->n);
+    o->squares[i].grad = k->dot(g, g, it->n);
     struct iso_update u = update_of(o, it->param, it->first, it->n);
     u.polar = &o->polar[worker];
     u.g = g;
     u.t = t;
     u.rate = o->peak.of[it->param->group] * factor;
     method(it->param)->step(&u);
+    o->squares[i].weight = k->dot(u.w, u.w, it->n);
 }
 
-double iso_optim_grad_norm(const struct iso_optim *o)
+struct iso_norms iso_optim_norms(const struct iso_optim *o)
 {
-    double sum = 0;
-    for (size_t i = 0; i < o->n_item; i++)
-        sum += o->squares[i];
-    return sqrt(sum);
+    struct iso_norms norms = {0};
+    bool used[ISO_N_GROUP] = {false};
+    for (size_t i = 0; i < o->n_item; i++) {
+        int g = (int)o->item[i].param->group;
+        used[g] = true;
+        norms.grad += o->squares[i].grad;
+        norms.group_grad[g] += o->squares[i].grad;
+        norms.group_weight[g] += o->squares[i].weight;
+    }
+    norms.grad = sqrt(norms.grad);
+    for (int g = 0; g < ISO_N_GROUP; g++) {
+        norms.group_grad[g] = used[g] ? sqrt(norms.group_grad[g]) : NAN;
+        norms.group_weight[g] = used[g] ? sqrt(norms.group_weight[g]) : NAN;
+    }
+    return norms;
 }

@@ -1,4 +1,4 @@
-/* The optimiser: a method for each group of parameters, one linear schedule for all rates.
+/* The optimiser: a method for each group of parameters.
  *
  * A step is a list of independent items, each a matrix or a slice of another tensor: finish the sum
  * of its gradient, measure, update.  Which thread runs which item changes nothing, so a step
@@ -15,9 +15,6 @@
 #include "plan/rates.h"
 
 enum { ISO_OPTIM_STATES = 2 }; /* that a method may keep of a tensor */
-
-/* Step t of `steps` runs at 1 − 0.9 t/steps of the peak rates: no warm-up, down to a tenth. */
-double iso_schedule(int64_t t, int64_t steps);
 
 /* One worker's scratch for MuonH. */
 struct iso_polar {
@@ -82,6 +79,11 @@ struct iso_optim_item {
     size_t first, n; /* elements of the tensor */
 };
 
+/* Sums of squares of an item: its gradient's, and its weights' after the step. */
+struct iso_squares {
+    double grad, weight;
+};
+
 struct iso_optim {
     struct iso_model *m;
     struct iso_rates peak; /* before the schedule */
@@ -90,8 +92,8 @@ struct iso_optim {
     float *(*state)[ISO_OPTIM_STATES]; /* of each tensor; NULL: not in use */
     struct iso_optim_item *item;
     size_t n_item, room;
-    double *squares;         /* [n_item] of the gradients, this step */
-    struct iso_polar *polar; /* [workers] */
+    struct iso_squares *squares; /* [n_item], this step */
+    struct iso_polar *polar;     /* [workers] */
     int workers;
 };
 
@@ -99,6 +101,8 @@ struct iso_optim {
  * weights. */
 struct iso_optim *iso_optim_new(struct iso_model *m, const struct iso_rates *peak, int workers);
 void iso_optim_free(struct iso_optim *o);
+/* The states once more, after the weights were replaced. */
+void iso_optim_begin(struct iso_optim *o);
 size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers);
 
 /* Item i of step t (from 0), on thread `worker`: runs its part of the gradient's additions, then
@@ -107,7 +111,11 @@ void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, const struct 
                         int64_t t, double factor);
 /* Seconds that the matrices of one step take on one thread, by timing one of each shape. */
 double iso_optim_seconds(struct iso_optim *o);
-/* After all items: the norm of the gradient. */
-double iso_optim_grad_norm(const struct iso_optim *o);
+/* After all items: the norm of the gradient, of all and of each group, and that of the weights; NaN
+ * for a group without parameters. */
+struct iso_norms {
+    double grad, group_grad[ISO_N_GROUP], group_weight[ISO_N_GROUP];
+};
+struct iso_norms iso_optim_norms(const struct iso_optim *o);
 
 #endif

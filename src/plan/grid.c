@@ -35,14 +35,18 @@ static void put_newer(struct iso_str *text, const struct iso_plan_run *run)
     int64_t T = run->arch.seq_len, batch = run->batch_tokens / T;
     const struct {
         const char *key;
-        int64_t value, otherwise;
+        double value, otherwise;
     } newer[] = {
-        {"lanes", run->lanes, iso_lanes_default(batch, T)},
-        {"micro_batch", run->micro, iso_micro_default(batch, T, run->lanes)},
+        {"lanes", (double)run->lanes, (double)iso_lanes_default(batch, T)},
+        {"micro_batch", (double)run->micro, (double)iso_micro_default(batch, T, run->lanes)},
+        {"warmup", run->schedule.warmup, iso_schedule_paper.warmup},
+        {"warmdown", run->schedule.warmdown, iso_schedule_paper.warmdown},
+        {"final", run->schedule.final, iso_schedule_paper.final},
     };
+    char number[32];
     for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
         if (newer[i].value != newer[i].otherwise)
-            iso_str_printf(text, " %s=%" PRId64, newer[i].key, newer[i].value);
+            iso_str_printf(text, " %s=%s", newer[i].key, iso_format_double(number, newer[i].value));
 }
 
 /* Everything that changes what a run computes, in one line of text; its hash ends the id. */
@@ -128,6 +132,7 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
 {
     *run = (struct iso_plan_run){
         .base_rate = grid->rates.of[ISO_GROUP_MATRIX],
+        .schedule = grid->schedule,
         .budget = budget,
         .s = s,
         .batch_tokens = grid->batch_tokens,

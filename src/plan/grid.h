@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "plan/arch.h"
 #include "plan/rates.h"
+#include "plan/schedule.h"
 
 /* The loop mechanism with its options: `loop: hyper` or `loop: {name: hyper, lanes: 4}`. */
 struct iso_loop_choice {
@@ -44,6 +45,7 @@ struct iso_grid {
     struct iso_rates rates;
     struct iso_numbers matrix_rates; /* base matrix rates to compare; none: that of rates */
     struct iso_transfer transfer;
+    struct iso_schedule schedule;
     const char *data;                /* packed data directory; NULL when not given */
     const struct iso_yaml *document; /* to find the line of a key */
 };
@@ -54,6 +56,7 @@ struct iso_plan_run {
     struct iso_account account;
     struct iso_rates rates; /* after the transfer */
     double base_rate;       /* of the matrices, before it */
+    struct iso_schedule schedule;
     double budget, s;
     int64_t tokens; /* steps x batch: what is trained */
     int64_t steps, batch_tokens, seed;

@@ -241,6 +241,8 @@ const struct iso_key iso_grid_keys[] = {
      .help = "base matrix rates to compare, a run for each"},
     {FIELD(ISO_KEY_MAP, transfer), .keys = iso_transfer_keys,
      .help = "reference and exponents of the rates' transfer"},
+    {FIELD(ISO_KEY_MAP, schedule), .keys = iso_schedule_keys,
+     .help = "of the rates over the run: warm-up, warm-down"},
     {FIELD(ISO_KEY_NUMBERS, seeds), .min = 0, .max = 1e9, .whole = true,
      .help = "one run per seed"},
     {FIELD(ISO_KEY_STRING, data), .help = "packed data directory"},
@@ -266,6 +268,7 @@ void iso_grid_init(struct iso_grid *grid)
         .batch_tokens = 262144,
         .rates = iso_rates_paper,
         .transfer = iso_transfer_paper,
+        .schedule = iso_schedule_paper,
     };
 }
 

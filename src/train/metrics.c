@@ -124,13 +124,14 @@ static void put_known(struct iso_json_out *w, struct iso_tfevents *events, int64
         iso_tfevents_put(events, step, name, x);
 }
 
-static void put_rates(struct iso_json_out *w, struct iso_tfevents *events,
-                      const struct iso_metrics_line *l)
+/* A number of each group of parameters. */
+static void put_groups(struct iso_json_out *w, struct iso_tfevents *events, int64_t step,
+                       const char *what, const double of[ISO_N_GROUP])
 {
     for (int g = 0; g < ISO_N_GROUP; g++) {
-        char name[32];
-        snprintf(name, sizeof name, "rate_%s", iso_rates_keys[g].name);
-        put_known(w, events, l->step, name, l->rate.of[g]);
+        char name[64];
+        snprintf(name, sizeof name, "%s_%s", what, iso_rates_keys[g].name);
+        put_known(w, events, step, name, of[g]);
     }
 }
 
@@ -144,9 +145,11 @@ enum iso_status iso_metrics_put(struct iso_metrics *m, const struct iso_metrics_
     iso_json_put_int(&w, "tokens", l->tokens);
     iso_json_put_number(&w, "flops", l->flops);
     put_known(&w, m->events, l->step, "loss", l->loss);
-    put_known(&w, m->events, l->step, "grad_norm", l->grad_norm);
+    put_known(&w, m->events, l->step, "grad_norm", l->norms.grad);
     put_known(&w, m->events, l->step, "val_loss", l->val_loss);
-    put_rates(&w, m->events, l);
+    put_groups(&w, m->events, l->step, "rate", l->rate.of);
+    put_groups(&w, m->events, l->step, "grad_norm", l->norms.group_grad);
+    put_groups(&w, m->events, l->step, "norm", l->norms.group_weight);
     for (int g = 0; g < ISO_LOOP_GAUGES && l->gauge[g].name; g++)
         put_known(&w, m->events, l->step, l->gauge[g].name, l->gauge[g].value);
     put_known(&w, m->events, l->step, "tokens_per_second", l->tokens_per_second);

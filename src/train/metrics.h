@@ -10,9 +10,10 @@
 #include "train/tfevents.h"
 
 struct iso_metrics_line {
-    int64_t step, tokens;             /* done after this step */
-    double flops;                     /* executed so far */
-    double loss, grad_norm, val_loss; /* NaN: not measured */
+    int64_t step, tokens;  /* done after this step */
+    double flops;          /* executed so far */
+    double loss, val_loss; /* NaN: not measured */
+    struct iso_norms norms;
     struct iso_rates rate;
     double tokens_per_second, gflops, seconds;
     struct {

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "isodepth.h"
+#include "model/checkpoint.h"
 #include "train/machine.h"
 #include "train/metrics.h"
 #include "train/outcome.h"
@@ -34,7 +35,9 @@ struct job {
     struct iso_dataset data;
     struct iso_plan_run run;
     const struct iso_kern *kern;
-    struct iso_state state; /* that it resumes */
+    struct iso_state state;       /* that it resumes */
+    struct iso_safetensors start; /* whose weights it begins with, instead of random ones */
+    uint64_t start_hash;          /* of that file */
     struct iso_trainer *trainer;
     struct iso_metrics metrics;
     struct iso_row_source train, val;
@@ -126,8 +129,11 @@ static enum iso_status settle_config(struct job *j)
     const char *path = in_dir(j, "config.yaml");
     struct iso_str text = {0}, old = {0};
     enum iso_status st = ISO_OK;
-    iso_str_printf(&text, "# isodepth run %s, data %s, data_seed %" PRId64 "\n", j->run.id,
+    iso_str_printf(&text, "# isodepth run %s, data %s, data_seed %" PRId64, j->run.id,
                    j->data.checksum, j->s->data_seed);
+    if (j->o->start)
+        iso_str_printf(&text, ", start %016" PRIx64, j->start_hash);
+    iso_str_putc(&text, '\n');
     size_t first = text.len;
     j->config_hash = iso_xxh64(text.text, first, 0);
     char flops[32];
@@ -246,6 +252,7 @@ static enum iso_status make_trainer(struct job *j)
     struct iso_trainer_spec spec = {
         .arch = j->run.arch,
         .peak = j->run.rates,
+        .schedule = j->run.schedule,
         .steps = j->run.steps,
         .batch = (size_t)(j->run.batch_tokens / j->run.arch.seq_len),
         .lanes = (size_t)j->run.lanes,
@@ -267,6 +274,30 @@ static enum iso_status make_trainer(struct job *j)
                  spec.micro, j->kern->name);
     j->trainer = iso_trainer_new(&spec, j->kern, (uint64_t)j->run.seed);
     return ISO_OK;
+}
+
+static enum iso_status open_start(struct job *j)
+{
+    const char *file;
+    if (!j->o->start)
+        return ISO_OK;
+    enum iso_status st = iso_checkpoint_path(&file, &j->arena, j->o->start, j->err);
+    if (st == ISO_OK)
+        st = iso_safetensors_open(&j->start, file, j->err);
+    if (st == ISO_OK)
+        j->start_hash = iso_xxh64(j->start.map.bytes, j->start.map.len, 0);
+    return st;
+}
+
+/* A resumed run has its weights; a new one may have those of another run. */
+static enum iso_status load_weights(struct job *j)
+{
+    if (j->state.path || !j->o->start)
+        return iso_state_load(j->trainer, &j->state, j->err);
+    enum iso_status st = iso_model_read(j->trainer->model, &j->start, j->o->start, j->err);
+    if (st == ISO_OK)
+        iso_trainer_begin(j->trainer);
+    return st;
 }
 
 /* A state is resumed with what decides its last digits, or not at all. */
@@ -337,8 +368,9 @@ static enum iso_status save(struct job *j)
 {
     struct iso_state_notes notes;
     enum iso_status st = take_notes(j, &notes);
-    return st == ISO_OK ? iso_state_save(j->trainer, j->o->out, &notes, j->meta, N_META, j->err)
-                        : st;
+    return st == ISO_OK
+               ? iso_state_save(j->trainer, j->o->out, j->o->keep, &notes, j->meta, N_META, j->err)
+               : st;
 }
 
 /* After a signal: saves, if there is anything new, and says how to resume. */
@@ -382,7 +414,7 @@ static enum iso_status close_run(struct job *j, double loss)
         st = iso_state_finish(j->trainer, j->o->out, &notes, j->meta, N_META, j->err);
     if (st == ISO_OK)
         st = write_result(j, loss);
-    if (st == ISO_OK)
+    if (st == ISO_OK && !j->o->keep)
         iso_state_remove_all(j->o->out);
     return st;
 }
@@ -458,11 +490,11 @@ static enum iso_status step(struct job *j, struct iso_progress *p)
 {
     struct iso_trainer *t = j->trainer;
     uint64_t macs = t->macs;
-    double start = iso_time_now(), factor = iso_schedule(t->step, t->spec.steps);
+    double grad_norm, start = iso_time_now(), factor = iso_trainer_factor(t);
     struct iso_metrics_line l = {.val_loss = NAN};
-    enum iso_status st = iso_trainer_step(t, &l.loss, &l.grad_norm, &j->train, j->err);
+    enum iso_status st = iso_trainer_step(t, &l.loss, &grad_norm, &j->train, j->err);
     if (st == ISO_OK)
-        judge_step(j, l.loss, l.grad_norm);
+        judge_step(j, l.loss, grad_norm);
     if (st != ISO_OK || !isfinite(l.loss))
         return st;
     double seconds = iso_time_now() - start;
@@ -476,6 +508,7 @@ static enum iso_status step(struct job *j, struct iso_progress *p)
     l.flops = 2 * (double)t->macs;
     for (int g = 0; g < ISO_N_GROUP; g++)
         l.rate.of[g] = t->spec.peak.of[g] * factor;
+    l.norms = iso_optim_norms(t->optim);
     read_gauges(&l, t->model);
     l.tokens_per_second = (double)j->run.batch_tokens / seconds;
     l.gflops = 2e-9 * (double)(t->macs - macs) / seconds;
@@ -541,7 +574,7 @@ static enum iso_status train(struct job *j)
     if (st == ISO_OK)
         st = make_trainer(j);
     if (st == ISO_OK)
-        st = iso_state_load(j->trainer, &j->state, j->err);
+        st = load_weights(j);
     if (st == ISO_OK)
         st = iso_metrics_open(&j->metrics, j->o->out, j->state.step, &j->state.notes.metrics,
                               j->o->tensorboard, j->err);
@@ -568,6 +601,8 @@ enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_tra
     if (st == ISO_OK)
         st = iso_train_resolve(s, &j.run, &j.data, o->path, err);
     if (st == ISO_OK)
+        st = open_start(&j);
+    if (st == ISO_OK)
         st = open_directory(&j, s);
     if (st == ISO_OK)
         st = finished(&j, &done);
@@ -575,6 +610,7 @@ enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_tra
         st = train(&j);
     iso_metrics_close(&j.metrics);
     iso_state_close(&j.state);
+    iso_safetensors_close(&j.start);
     iso_trainer_free(j.trainer);
     iso_dataset_close(&j.data);
     if (j.lock >= 0)

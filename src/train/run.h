@@ -11,10 +11,12 @@
 #include "train/settings.h"
 
 struct iso_train_options {
-    const char *out;  /* directory */
-    const char *path; /* of the settings, for messages */
-    int threads;      /* 0: as many as there are cores */
-    double memory;    /* bytes that the run may use; 0: what is available */
+    const char *out;   /* directory */
+    const char *path;  /* of the settings, for messages */
+    int threads;       /* 0: as many as there are cores */
+    double memory;     /* bytes that the run may use; 0: what is available */
+    const char *start; /* checkpoint whose weights a new run begins with; NULL: random ones */
+    bool keep;         /* all checkpoints, not the last two until the end */
     bool tensorboard;
     bool other_kernels; /* may resume with other kernels than it began with */
 };

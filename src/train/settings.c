@@ -7,9 +7,9 @@
 #include <math.h>
 
 /* The keys of a grid that mean the same for one run. */
-static const char *const shared[] = {"data",  "loop",        "bptt",    "depth", "prelude",
-                                     "coda",  "head",        "seq_len", "vocab", "batch_tokens",
-                                     "lanes", "micro_batch", "kernels", "rates", "transfer"};
+static const char *const shared[] = {
+    "data",  "loop",         "bptt",  "depth",       "prelude", "coda",  "head",     "seq_len",
+    "vocab", "batch_tokens", "lanes", "micro_batch", "kernels", "rates", "transfer", "schedule"};
 
 #define FIELD(type, field)                                                                         \
     .name = #field, .offset = offsetof(struct iso_train_settings, field), .kind = type

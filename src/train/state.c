@@ -132,19 +132,19 @@ static int64_t *list_steps(size_t *n, const char *dir)
     return steps;
 }
 
-/* Removes all states but that of `step` and the one before it.  A later one was damaged: the run
- * fell back past it.  What cannot be removed only takes space. */
-static void remove_others(const char *dir, int64_t step)
+/* Removes the states behind that of `step`, which were damaged, since the run fell back past them;
+ * and, of the others, all but the newest `most`.  What cannot be removed only takes space. */
+static void remove_others(const char *dir, int64_t step, size_t most)
 {
     size_t n, kept = 0;
     int64_t *steps = list_steps(&n, dir);
     for (size_t i = 0; i < n; i++)
-        if (steps[i] > step || ++kept > KEPT)
+        if (steps[i] > step || ++kept > most)
             remove_state(dir, steps[i]);
     free(steps);
 }
 
-enum iso_status iso_state_save(struct iso_trainer *t, const char *dir,
+enum iso_status iso_state_save(struct iso_trainer *t, const char *dir, bool keep,
                                const struct iso_state_notes *notes, const struct iso_meta *meta,
                                size_t n_meta, struct iso_err *err)
 {
@@ -158,7 +158,7 @@ enum iso_status iso_state_save(struct iso_trainer *t, const char *dir,
     if (st == ISO_OK)
         st = iso_file_write(iso_path_in(dir, "latest").text, name, strlen(name), err);
     if (st == ISO_OK)
-        remove_others(dir, t->step);
+        remove_others(dir, t->step, keep ? SIZE_MAX : KEPT);
     else
         remove_state(dir, t->step); /* a full disk needs its space */
     return st;
@@ -167,7 +167,7 @@ enum iso_status iso_state_save(struct iso_trainer *t, const char *dir,
 void iso_state_remove_all(const char *dir)
 {
     unlink(iso_path_in(dir, "latest").text);
-    remove_others(dir, -1);
+    remove_others(dir, -1, 0);
 }
 
 /* --- loading --- */

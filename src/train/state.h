@@ -37,9 +37,9 @@ struct iso_state {
     struct iso_state_notes notes;
 };
 
-/* Saves, and removes all states but this one and the one before it.  `meta` goes into the model's
- * metadata. */
-enum iso_status iso_state_save(struct iso_trainer *t, const char *dir,
+/* Saves, and removes all states but this one and the one before it, unless `keep`.  `meta` goes
+ * into the model's metadata. */
+enum iso_status iso_state_save(struct iso_trainer *t, const char *dir, bool keep,
                                const struct iso_state_notes *notes, const struct iso_meta *meta,
                                size_t n_meta, struct iso_err *err);
 /* Opens the newest sound state, if there is one; warns about those that are damaged.  Close it. */

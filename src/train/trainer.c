@@ -159,6 +159,12 @@ void iso_trainer_pack(struct iso_trainer *t)
     iso_team_each(t->team, t->model->n_matrix, pack_item, t);
 }
 
+void iso_trainer_begin(struct iso_trainer *t)
+{
+    iso_optim_begin(t->optim);
+    iso_trainer_pack(t);
+}
+
 /* The first error that a worker met. */
 static enum iso_status collect(const struct iso_trainer *t, struct iso_err *err)
 {
@@ -176,10 +182,15 @@ static uint64_t total_macs(const struct iso_trainer *t)
     return sum;
 }
 
+double iso_trainer_factor(const struct iso_trainer *t)
+{
+    return iso_schedule_factor(&t->spec.schedule, t->step, t->spec.steps);
+}
+
 enum iso_status iso_trainer_step(struct iso_trainer *t, double *loss, double *grad_norm,
                                  const struct iso_row_source *source, struct iso_err *err)
 {
-    struct round r = {.t = t, .source = source, .factor = iso_schedule(t->step, t->spec.steps)};
+    struct round r = {.t = t, .source = source, .factor = iso_trainer_factor(t)};
     uint64_t before = total_macs(t);
     double start = iso_time_now();
     iso_team_run(t->team, train_share, &r);
@@ -196,7 +207,7 @@ enum iso_status iso_trainer_step(struct iso_trainer *t, double *loss, double *gr
         return ISO_OK;
     r.grad = iso_lane_blocks_rest(t->grad, t->spec.workers, t->spec.lanes, t->rest);
     iso_team_each(t->team, t->optim->n_item, optim_item, &r);
-    *grad_norm = iso_optim_grad_norm(t->optim);
+    *grad_norm = iso_optim_norms(t->optim).grad;
     double updated = iso_time_now();
     t->seconds_optim += updated - passed;
     iso_trainer_pack(t);

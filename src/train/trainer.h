@@ -11,6 +11,7 @@
 
 #include "model/pass.h"
 #include "optim/optim.h"
+#include "plan/schedule.h"
 #include "train/team.h"
 #include "train/tree.h"
 #include "train/watch.h"
@@ -25,10 +26,11 @@ struct iso_row_source {
 struct iso_trainer_spec {
     struct iso_arch arch;
     struct iso_rates peak; /* before the schedule */
-    int64_t steps;         /* of the whole run */
-    size_t batch;          /* sequences per step */
-    size_t lanes, micro;   /* plan/lanes.h */
-    int workers;           /* at most one for each lane is of use */
+    struct iso_schedule schedule;
+    int64_t steps;       /* of the whole run */
+    size_t batch;        /* sequences per step */
+    size_t lanes, micro; /* plan/lanes.h */
+    int workers;         /* at most one for each lane is of use */
 };
 
 struct iso_trainer {
@@ -52,9 +54,13 @@ struct iso_trainer {
 struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
                                     const struct iso_kern *kern, uint64_t seed);
 void iso_trainer_free(struct iso_trainer *t);
-/* After the weights were replaced from outside. */
+/* After the weights were replaced from outside: alone, or with the optimiser's states made those of
+ * a run that begins with them. */
 void iso_trainer_pack(struct iso_trainer *t);
+void iso_trainer_begin(struct iso_trainer *t);
 
+/* What the schedule multiplies the peak rates by at the next step. */
+double iso_trainer_factor(const struct iso_trainer *t);
 /* One step on rows step·batch, step·batch + 1, ... of `source`.  *loss is the mean over the
  * batch; when it is not finite the weights stay as they were and *grad_norm is NaN. */
 enum iso_status iso_trainer_step(struct iso_trainer *t, double *loss, double *grad_norm,

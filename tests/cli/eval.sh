@@ -36,6 +36,8 @@ for t in models[0]["tasks"]:
     assert abs(t["loss"] - math.log(257)) < 0.02 and t["items"] == 6, t
 mean = sum(t["loss"] for t in models[0]["tasks"] if t["axis"] == "Depth of aliases") / 5
 assert abs(models[0]["axes"]["Depth of aliases"] - mean) < 1e-12
+mean = sum(t["accuracy"] for t in models[0]["tasks"] if t["axis"] == "Depth of aliases") / 5
+assert abs(models[0]["axis_accuracy"]["Depth of aliases"] - mean) < 1e-12
 PY
 
 # Started again it takes what is there, and scores what is missing or damaged; threads and

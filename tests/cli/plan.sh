@@ -173,4 +173,8 @@ done
 "$iso" plan --json -- grids/paper.yaml >/dev/null || fail "-- ends options"
 "$iso" plan grids/paper.yaml >/dev/full 2>"$tmp/err"
 [ $? = 1 ] && grep -q 'cannot write to standard output' "$tmp/err" || fail "full disk on stdout"
+# Settings that came later change the id only where they are not at their default.
+ids() { "$iso" plan grids/paper.yaml --csv "$@" | cut -d, -f1 | head -n 2 | tail -n 1; }
+[ "$(ids)" = "$(ids --set schedule.final=0.1)" ] && [ "$(ids)" != "$(ids --set schedule.warmup=0.1)" ] || fail "ids"
+
 echo ok

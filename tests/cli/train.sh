@@ -36,6 +36,11 @@ for k in "run flops seconds budget r d_model seed n_once n_rec n_inject n_embed 
          "data_checksum version kernels cpu threads".split():
     assert k in r, k
 assert [s["step"] for s in steps] == list(range(1, 61))
+for s in steps: # norms of the groups: the matrices' is constant, the gradients' make up the whole
+    parts = sum(s["grad_norm_" + g] ** 2 for g in ("matrix", "embed", "head", "norm"))
+    assert abs(parts ** 0.5 / s["grad_norm"] - 1) < 1e-9 and "norm_scalar" not in s, s
+    assert abs(s["norm_matrix"] / steps[0]["norm_matrix"] - 1) < 1e-5, s
+assert steps[-1]["norm_head"] > 1.5 * steps[0]["norm_head"], steps[-1]
 assert abs(steps[-1]["rate_matrix"] / steps[0]["rate_matrix"] - (1 - .9 * 59 / 60)) < 1e-9
 PY
 
@@ -82,6 +87,31 @@ if "$I" loss -c other.safetensors -d data 2>log; then fail "data of another toke
 grep -q 'data: the tokenizer .* not the one .*wanted 123456789abcdef0' log || fail "says: $(cat log)"
 if "$I" generate -c other.safetensors -p The 2>log; then fail "another tokenizer"; fi
 grep -q 'bytes: the tokenizer .* not the one' log || fail "generate says: $(cat log)"
+
+# All checkpoints are kept on request; a run that begins with another's weights goes on at its loss, and
+# is not the run that begins at random.
+"$I" -q train run.yaml --out kept --threads 2 --keep --set steps=12 --set save_every=3
+[ "$(ls -d kept/checkpoint-* | wc -l)" = 4 ] || fail "checkpoints: $(ls kept)"
+"$I" loss -c kept/checkpoint-000000003/model.safetensors -d data >/dev/null || fail "a kept checkpoint"
+"$I" -q train run.yaml --out warm --threads 2 --set steps=5 --start run || fail "--start"
+python3 - <<'PY' || fail "the loss at the start"
+import json
+first = json.loads(open("warm/metrics.jsonl").readline())["loss"]
+assert abs(first - json.load(open("run/result.json"))["loss"]) < 0.3, first
+PY
+if "$I" train run.yaml --out warm --set steps=5 --start kept 2>log; then fail "another start"; fi
+grep -q 'other settings' log || fail "another start says: $(cat log)"
+if "$I" train run.yaml --out x --set d_model=64 --start run 2>log; then fail "another width"; fi
+grep -q 'tensor .* the architecture asks for' log || fail "another width says: $(cat log)"
+
+# Warm-up and warm-down: other rates, another run.
+"$I" -q train run.yaml --out up --threads 2 --set steps=10 --set schedule.warmup=0.2 --set schedule.warmdown=0.5 \
+    --set schedule.final=0
+python3 - <<'PY' || fail "the schedule"
+import json
+rate = [json.loads(l)["rate_head"] for l in open("up/metrics.jsonl")]
+assert [round(x / rate[2], 9) for x in rate] == [0.5, 1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2], rate
+PY
 
 # A grid's run by its id.
 cat >grid.yaml <<YAML

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "optim/optim.h"
+#include "plan/schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,9 +129,17 @@ static void test_adamw(void **state)
 static void test_schedule(void **state)
 {
     (void)state;
-    assert_true(iso_schedule(0, 10) == 1);
-    assert_true(fabs(iso_schedule(5, 10) - 0.55) < 1e-12);
-    assert_true(fabs(iso_schedule(9, 10) - 0.19) < 1e-12);
+    assert_true(iso_schedule_factor(&iso_schedule_paper, 0, 10) == 1);
+    assert_true(fabs(iso_schedule_factor(&iso_schedule_paper, 5, 10) - 0.55) < 1e-12);
+    assert_true(fabs(iso_schedule_factor(&iso_schedule_paper, 9, 10) - 0.19) < 1e-12);
+    /* Two steps up, ten level, eight down to a fifth. */
+    static const struct iso_schedule s = {.warmup = 0.1, .warmdown = 0.4, .final = 0.2};
+    static const double wanted[20] = {0.5, 1, 1, 1,  1,  1,  1,  1,  1,  1,
+                                      1,   1, 1, .9, .8, .7, .6, .5, .4, .3};
+    for (int t = 0; t < 20; t++)
+        assert_true(fabs(iso_schedule_factor(&s, t, 20) - wanted[t]) < 1e-12);
+    static const struct iso_schedule level = {0};
+    assert_true(iso_schedule_factor(&level, 0, 7) == 1 && iso_schedule_factor(&level, 6, 7) == 1);
 }
 
 int main(void)

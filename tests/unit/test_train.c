@@ -54,6 +54,7 @@ static struct iso_trainer *make_lanes(int workers, int64_t steps, size_t batch, 
     if (iso_arch_build(&a, NULL, &err) != ISO_OK)
         fail_msg("%s", err.msg);
     struct iso_trainer_spec spec = {.arch = a,
+                                    .schedule = iso_schedule_paper,
                                     .peak = {{0.02, 0.1, 0.01, 0.005, 0.01}},
                                     .steps = steps,
                                     .batch = batch,
@@ -228,7 +229,7 @@ static void test_resume(void **state)
         iso_state_close(&saved);
         run(b, pieces + i, 1);
         struct iso_state_notes notes = {2.5 * (i + 1), {i + 1, (uint64_t)(i + 1) << 60}};
-        assert_int_equal(iso_state_save(b, dir, &notes, NULL, 0, &err), ISO_OK);
+        assert_int_equal(iso_state_save(b, dir, false, &notes, NULL, 0, &err), ISO_OK);
         if (i == 4) {
             assert_same_weights(a, b);
             assert_int_equal(a->macs, b->macs);
@@ -278,7 +279,7 @@ static void test_damaged_state(void **state)
     for (int i = 0; i < 3; i++) {
         run(a, loss + i, 1);
         assert_int_equal(a->step, steps[i]);
-        assert_int_equal(iso_state_save(a, dir, &notes, NULL, 0, &err), ISO_OK);
+        assert_int_equal(iso_state_save(a, dir, false, &notes, NULL, 0, &err), ISO_OK);
     }
     snprintf(path, sizeof path, "%s/checkpoint-000000004", dir);
     assert_int_equal(iso_dir_make(path, &err), ISO_OK);
@@ -386,7 +387,7 @@ static void test_watch_resumes(void **state)
     double loss[12];
     struct iso_trainer *a = make(1, 12, 2, 1), *b = make(1, 12, 2, 2);
     run(a, loss, 10);
-    assert_int_equal(iso_state_save(a, dir, &notes, NULL, 0, &err), ISO_OK);
+    assert_int_equal(iso_state_save(a, dir, false, &notes, NULL, 0, &err), ISO_OK);
     assert_int_equal(iso_state_open(&saved, dir, &err), ISO_OK);
     assert_int_equal(iso_state_load(b, &saved, &err), ISO_OK);
     iso_state_close(&saved);
