@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 struct fit_args {
     struct iso_fit_args fit;
@@ -16,6 +17,7 @@ struct fit_args {
     struct iso_runs_how how;
     const char *law, *by, *out;
     double phi;
+    struct iso_strings fix;
     bool json, latex;
 };
 
@@ -33,7 +35,9 @@ static const struct iso_opt options[] = {
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
     {"by", .kind = ISO_OPT_CHOICE, .offset = AT(by), .arg = "COLUMN",
      .help = "fit once for each value of a column", .choice = &by_names},
-    {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "hold phi at this value", .min = -3,
+    {"fix", .kind = ISO_OPT_LIST, .offset = AT(fix), .arg = "NAME=X",
+     .help = "hold a parameter at this value: E=1.69, alpha=0.35, phi=0"},
+    {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "the same for phi", .min = -3,
      .max = 3},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
@@ -169,8 +173,28 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
     return st;
 }
 
-static enum iso_status analysis_options(struct iso_analysis_options *out, const struct fit_args *a,
-                                        struct iso_err *err)
+/* --fix NAME=X; the names live in the arena. */
+static enum iso_status hold_parameters(struct iso_fit_options *out, struct iso_arena *arena,
+                                       const struct fit_args *a, struct iso_err *err)
+{
+    if (!isnan(a->phi))
+        iso_fit_fix(out, "phi", a->phi);
+    if (a->fix.n >= ISO_MAX_FIXED)
+        return iso_fail(err, ISO_USAGE, "--fix: at most %d parameters", ISO_MAX_FIXED - 1);
+    for (size_t i = 0; i < a->fix.n; i++) {
+        const char *equals = strchr(a->fix.at[i], '=');
+        double x;
+        if (!equals || !iso_parse_double(equals + 1, &x))
+            return iso_fail(err, ISO_USAGE, "--fix: expected NAME=NUMBER, found \"%s\"",
+                            a->fix.at[i]);
+        iso_fit_fix(out, iso_arena_strndup(arena, a->fix.at[i], (size_t)(equals - a->fix.at[i])),
+                    x);
+    }
+    return ISO_OK;
+}
+
+static enum iso_status analysis_options(struct iso_analysis_options *out, struct iso_arena *arena,
+                                        const struct fit_args *a, struct iso_err *err)
 {
     enum iso_status st = iso_fit_args_analysis(out, &a->fit, &a->interval, err);
     if (st == ISO_OK)
@@ -178,9 +202,10 @@ static enum iso_status analysis_options(struct iso_analysis_options *out, const 
     if (st != ISO_OK)
         return st;
     out->fit.law = iso_law_find(a->law);
-    if (!isnan(a->phi))
-        iso_fit_fix(&out->fit, "phi", a->phi);
-    if (a->by && iso_law_shapes(out->fit.law) > 0 && isnan(a->phi))
+    st = hold_parameters(&out->fit, arena, a, err);
+    if (st != ISO_OK)
+        return st;
+    if (a->by && iso_law_shapes(out->fit.law) > 0 && isnan(iso_fit_fixed(&out->fit, "phi")))
         return iso_fail(err, ISO_USAGE,
                         "--by r: phi compares different r; use --law chinchilla for one fit per r");
     if (!isnan(a->phi) && !iso_law_param(out->fit.law, "phi"))
@@ -203,9 +228,10 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
 {
     const struct fit_args *a = args;
     struct iso_analysis_options o;
+    struct iso_arena arena = {0};
     struct iso_runs runs = {0};
     struct result result = {.by_r = a->by};
-    enum iso_status st = analysis_options(&o, a, err);
+    enum iso_status st = analysis_options(&o, &arena, a, err);
     if (st == ISO_OK && *a->out)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)
@@ -229,6 +255,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     }
     iso_analyses_free(&result.all);
     iso_runs_release(&runs);
+    iso_arena_release(&arena);
     return st;
 }
 
@@ -237,10 +264,11 @@ const struct iso_cmd iso_cmd_fit = {
     .operands = "RUNS...",
     .summary = "measure phi: fit a scaling law to a table of runs",
     .details =
-        "RUNS are CSV or JSONL files with one row per run, study directories, or - for standard "
-        "input. Columns: budget (or flops), r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and "
-        "n_inject may be missing. run, seed, status, s, d_model and n_embed are used when there. "
-        "Rows without a usable loss are left out and listed. The first line ends with how far to "
+        "RUNS are tables with one row per run (CSV, JSON lines or columns, Parquet; compressed or "
+        "not), study directories, or - for standard input. Columns: budget, r, n_once, n_rec, "
+        "n_inject, tokens, loss; the names of other programs are understood, and what was "
+        "understood is printed. Rows without a usable loss are left out and listed. The first line "
+        "ends with how far to "
         "trust the result: good, caution or undetermined; the checks that say so are listed below "
         "it. docs/fitting.md explains them.",
     .group = "Analysis",

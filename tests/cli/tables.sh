@@ -39,4 +39,10 @@ done
 
 ! fit "$work/wandb.csv" --columns loss=nothing 2>"$work/err" || die "a column that is not there"
 grep -q 'there is no column nothing. Found: Name, State' "$work/err" || die "$(cat "$work/err")"
+
+# A parameter that is held stays where it is, by its own name or as E.
+fit $dir/plain.csv --fix E=1.69 --fix alpha=0.3 >"$work/fixed.json"
+grep -q '"E": 1.69' "$work/fixed.json" && grep -q '"alpha": 0.3,' "$work/fixed.json" || die "--fix"
+! fit $dir/plain.csv --fix Q=1 2>"$work/err" || die "a parameter that is not there"
+grep -q 'law joint has no parameter Q' "$work/err" || die "$(cat "$work/err")"
 echo ok
