@@ -11,13 +11,18 @@
 struct compare_args {
     struct iso_fit_args fit;
     struct iso_runs_how how;
+    double level;
     bool json, latex;
 };
+
+static const struct compare_args defaults = {.level = 0.95};
 
 #define AT(field) offsetof(struct compare_args, field)
 static const struct iso_opt options[] = {
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
+    {"level", .kind = ISO_OPT_NUMBER, .offset = AT(level),
+     .help = "confidence level of the intervals", .min = 0.5, .max = 0.999},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print everything as JSON, in full precision"},
     {"latex", .kind = ISO_OPT_FLAG, .offset = AT(latex),
@@ -59,6 +64,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     enum iso_status st = iso_fit_args_format(a->json, a->latex, err);
     if (st == ISO_OK)
         st = iso_fit_args_options(&o.fit, &a->fit, err);
+    o.fit.level = a->level;
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
         st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, &a->how, err);
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
@@ -90,6 +96,7 @@ const struct iso_cmd iso_cmd_compare = {
     .max_operands = 100,
     .callable = true,
     .opts = options,
+    .defaults = &defaults,
     .size = sizeof(struct compare_args),
     .run = run,
 };

@@ -214,6 +214,7 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
     job.plain = find_plain(&plain_number, &job.all);
     job.options.fit.law = &iso_law_joint; /* delta phi is that of the joint law */
     job.options.fit.n_fixed = 0;
+    out->level = options->fit.level;
     out->plain_from = iso_arena_strdup(&out->arena, names[plain_number]);
     out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
     enum iso_status st = iso_runs_check_rates(base, err);

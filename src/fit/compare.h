@@ -41,12 +41,12 @@ enum iso_verdict {
 struct iso_delta {
     double phi_base, phi, delta_phi;
     double error, df; /* standard error of delta phi, and its degrees of freedom */
-    double low, high; /* 95 % interval */
+    double low, high; /* interval at the level of the options */
     double r2;        /* of both recipes' runs, on raw nats */
     size_t n_channels;
     struct iso_channel *channel;
     double change, token, capacity, width; /* means over the channels, in nats */
-    double token_error;                    /* half of the 95 % interval of `token` */
+    double token_error;                    /* half of the interval of `token` */
     double inference_change;               /* mean relative change of FLOPs per generated token */
     enum iso_verdict verdict;
 };
@@ -82,6 +82,7 @@ struct iso_variant {
 
 struct iso_compare {
     struct iso_arena arena;
+    double level;           /* of every interval: 0.95 */
     struct iso_recipe base; /* fitted once: every variant is compared with it */
     size_t n_budgets;       /* that all recipes share */
     size_t n_plain;         /* r = 1 runs that all recipes use */

@@ -4,6 +4,7 @@
 #include "fit/put.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void put_estimator(struct iso_table *t, const struct iso_variant *v, const char *name,
                           const struct iso_delta *d)
@@ -141,8 +142,10 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     for (size_t i = 0; i < c->n; i++)
         write_cautions(out, &c->variant[i].own, colour);
     struct iso_table t;
+    char title[64];
+    snprintf(title, sizeof title, "Change of phi, with its %g %% interval", 100 * c->level);
     iso_compare_summary_table(&t, c);
-    write_table(out, "Change of phi, with its 95 % interval", &t, colour);
+    write_table(out, title, &t, colour);
     iso_compare_channel_table(&t, c);
     write_table(out, "Where the change of the compute-optimal loss comes from, in nats", &t,
                 colour);
@@ -239,6 +242,7 @@ void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *c)
 {
     iso_json_begin(w, NULL, '{');
     iso_json_put_string(w, "base", c->base.name);
+    iso_json_put_number(w, "level", c->level);
     iso_json_begin(w, "variants", '[');
     for (size_t i = 0; i < c->n; i++)
         put_variant(w, c, &c->variant[i]);

@@ -303,7 +303,7 @@ static void find_channels(struct iso_delta *d, struct iso_arena *arena, const st
 static void find_interval(struct iso_delta *d, const struct job *job, enum value which)
 {
     d->df = degrees_of_freedom(job);
-    const double t = iso_t_quantile(0.95, d->df);
+    const double t = iso_t_quantile(job->options->level, d->df);
     d->error = sqrt(covariance(job, which, which));
     d->low = d->delta_phi - t * d->error;
     d->high = d->delta_phi + t * d->error;

@@ -134,7 +134,7 @@ static const char *build_delta(struct iso_figure *f, const void *data)
 const struct iso_figure_row iso_fig_compare_delta = {
     .name = "compare-delta",
     .title = "Change of φ",
-    .caption = "Δφ of each recipe against the base with its 95&nbsp;% interval, by two "
+    .caption = "Δφ of each recipe against the base with its interval, by two "
                "estimators; the one in colour is the headline. Right of the dashed line a "
                "recurrence is worth more than under the base.",
     .build = build_delta,

@@ -23,7 +23,8 @@ grep -q '^same: 60 looped runs; its 20 runs of r = 1 are not used' "$work/page" 
 "$B"/isodepth compare $base "$work/better.csv" "$work/same.csv" "${quick[@]}" --json -j3 >"$work/three.json"
 cmp "$work/one.json" "$work/three.json" || fail "the number of threads changes the digits"
 "$B"/isodepth compare $base "$work/better.csv" --starts 10 --resamples 0 --json >"$work/none.json"
-python3 - "$work/one.json" "$work/none.json" "$work/page" <<'P' || fail "JSON"
+"$B"/isodepth compare $base "$work/better.csv" --starts 10 --resamples 0 --level 0.8 --json >"$work/level.json"
+python3 - "$work/one.json" "$work/none.json" "$work/page" "$work/level.json" <<'P' || fail "JSON"
 import json, sys
 v, same = json.load(open(sys.argv[1]))["variants"]
 none, = json.load(open(sys.argv[2]))["variants"]
@@ -45,6 +46,9 @@ for x, other in ((v, same), (same, v)):
 assert v["delta_phi_interval"][0] > 0
 for key in "delta_phi", "delta_phi_interval", "verdict", "joint", "separate", "shared_law":
     assert none[key] == v[key], key  # nothing here needs resampling
+narrow, = json.load(open(sys.argv[4]))["variants"]
+assert narrow["delta_phi"] == v["delta_phi"] and narrow["df"] == v["df"]
+assert narrow["delta_phi_interval"][0] > v["delta_phi_interval"][0]  # 80 % instead of 95 %
 worst = {"ok": "good", "caution": "caution", "fail": "undetermined"}
 for x in v, same, none:
     levels = [c["level"] for c in x["checks"]]
