@@ -72,6 +72,8 @@ const struct iso_column iso_columns[] = {
     {NUMBER(threads, ISO_COLUMN_RESULT)},
     {TEXT(compiler, ISO_COLUMN_RESULT)},
     {TEXT(config_hash, ISO_COLUMN_RESULT)},
+    {COUNT(lanes, lanes)},
+    {COUNT(micro_batch, micro)},
     {0},
 };
 

@@ -35,6 +35,7 @@ struct job {
     bool in_use;          /* found so in this round */
     int failures;         /* in a row, without progress in between */
     double best_step;     /* that any attempt reached */
+    double resumes_at;    /* step of its checkpoint at the start, 0 without one */
     double started, wall; /* monotonic; time of day */
     double done_before;   /* FLOPs that earlier sessions had done */
 };
@@ -162,13 +163,6 @@ static enum iso_status announce(struct scheduler *s, struct job *j)
     return iso_result_write_plan(j->rec, dir.text, s->err);
 }
 
-/* Steps in metrics.jsonl alone do not tell: a run that was killed before its first checkpoint has
- * them, too. */
-static bool has_checkpoint(const struct scheduler *s, const struct iso_record *rec)
-{
-    return iso_file_exists(iso_sweep_path(s->sw->dir, rec->id, "latest").text);
-}
-
 static void mark_running(struct scheduler *s, struct job *j)
 {
     j->stage = RUNNING;
@@ -176,7 +170,10 @@ static void mark_running(struct scheduler *s, struct job *j)
     j->wall = time_of_day();
     j->rec->state = ISO_STATE_RUNNING;
     j->rec->attempts++;
-    tell(s, "%s started%s", j->rec->id, has_checkpoint(s, j->rec) ? " from its checkpoint" : "");
+    /* Steps in metrics.jsonl alone do not count: a run that was killed before its first checkpoint
+     * has them, too. */
+    j->resumes_at = iso_look_at_run(s->sw->dir, j->rec).progress.saved;
+    tell(s, "%s started%s", j->rec->id, j->resumes_at > 0 ? " from its checkpoint" : "");
     changed(s, j);
 }
 
@@ -360,6 +357,21 @@ static bool busy(const struct scheduler *s)
     return false;
 }
 
+/* Says so when the trainer did not resume from the newest checkpoint: it was damaged, or of a
+ * version that computes other digits. */
+static void check_resumed(const struct scheduler *s, const struct iso_look *look)
+{
+    for (size_t i = 0; i < look->n_running; i++) {
+        struct job *j = job_of(s, look->begun[i].rec->id);
+        double step = look->begun[i].progress.step;
+        if (!j || !(step > 0 && step < j->resumes_at))
+            continue;
+        tell(s, "%s is at step %.0f, before its checkpoint at step %.0f; its train.log says why",
+             j->rec->id, step, j->resumes_at);
+        j->resumes_at = 0;
+    }
+}
+
 /* Shows the study.  A queue may hold hundreds of runs on a network file system: their folders are
  * read only now and then. */
 static void show(struct scheduler *s)
@@ -380,6 +392,7 @@ static void show(struct scheduler *s)
         if (rec->wanted && finished && !job_of(s, rec->id))
             before += iso_record_flops(rec);
     }
+    check_resumed(s, &look);
     look.seconds = time - s->begun;
     if (look.flops_done > before && look.seconds > 0)
         look.speed = (look.flops_done - before) / look.seconds;

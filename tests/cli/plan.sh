@@ -12,7 +12,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 [ "$(wc -l < "$tmp/paper.csv")" = 117 ] || fail "116 rows and a header"
 want="run,budget,s,r,loop,bptt,d_model,n_head,n_prelude,n_recur,n_coda,n_once,n_rec,n_inject,\
 n_embed,flops_per_token,tokens,steps,batch_tokens,lr_base,lr_matrix,lr_embed,lr_head,lr_norm,seed,\
-lr_scalar,vocab,seq_len,loop_options"
+lr_scalar,vocab,seq_len,loop_options,lanes,micro_batch"
 [ "$(head -n 1 "$tmp/paper.csv")" = "$want" ] || fail "header"
 [ "$(cut -d, -f1 "$tmp/paper.csv" | sort | uniq -d)" = "" ] || fail "ids are unique"
 "$iso" plan grids/paper.yaml --json | python3 -c '

@@ -90,6 +90,13 @@ sweep killed > out 2> log || fail "after the kill"
 want "$run started" log "after the kill"
 grep -q 'from its checkpoint' log && { cat log; fail "a checkpoint that is not there"; }
 
+# A checkpoint that the trainer cannot use: whoever watches is told.
+run=$(ls killed/runs | head -n 1)
+rm "killed/runs/$run"/{result.json,metrics.jsonl}
+printf checkpoint-000000900 > "killed/runs/$run/latest"
+STANDIN_SLEEP=0.1 sweep killed > out 2> log || { cat log; fail "an unusable checkpoint"; }
+want ', before its checkpoint at step 900; its train.log says why' log "an unusable checkpoint"
+
 # A reader that holds the store for longer than a writer waits.
 (STANDIN_STEPS=20 STANDIN_SLEEP=0.05 sweep held --jobs 1 > out 2> log; echo $? > code) &
 for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
