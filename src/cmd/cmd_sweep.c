@@ -3,20 +3,17 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/parallel.h"
 #include "base/progress.h"
 #include "cmd/choices.h"
-#include "cmd/live_page.h"
 #include "cmd/shared_args.h"
 #include "cmd/study_fit.h"
 #include "cmd/study_options.h"
+#include "cmd/sweep_call.h"
 #include "cmd/sweep_view.h"
 #include "data/loader.h"
 #include "isodepth.h"
 #include "kern/kern.h"
-#include "sweep/record_where.h"
 #include "train/machine.h"
-#include "train/settings.h"
 #include "train/trainer.h"
 
 #include <inttypes.h>
@@ -27,17 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-struct sweep_args {
-    const char *data, *out, *launcher, *partition, *time, *prologue, *cells;
-    int64_t jobs, threads, retries, seeds, per_task, at_once;
-    double memory, tflops, poll;
-    bool dry_run, rebuild, no_fit, mem_per_cpu;
-    struct iso_strings set, reuse, sbatch;
-};
+static const struct iso_sweep_args defaults = {.retries = 2, .poll = 10};
 
-static const struct sweep_args defaults = {.retries = 2, .poll = 10};
-
-#define AT(field) offsetof(struct sweep_args, field)
+#define AT(field) offsetof(struct iso_sweep_args, field)
 static const struct iso_opt options[] = {
     {"data", .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR", .help = "packed data",
      .fallback = "the grid's key data"},
@@ -99,212 +88,9 @@ static const char *const remembered[] = {"threads-per-run", "launcher", "partiti
                                          "per-task",        "at-once",  "mem-per-cpu", "prologue",
                                          "sbatch",          "set",      NULL};
 
-/* Everything that one call of the command holds. */
-struct call {
-    struct sweep_args *a;
-    struct sweep_args given; /* before defaults are filled in */
-    const char *path;        /* of the grid */
-    bool resumes;            /* the grid, the data and how to train are those of the study */
-    struct iso_arena arena;
-    struct iso_grid grid;
-    struct iso_plan_run *runs;
-    size_t n;
-    const char **set; /* those of --set that are the trainer's, not the grid's */
-    size_t n_set;
-    struct iso_strings saved_set; /* the same of the study's last start */
-    const char *data;             /* absolute once it is checked */
-    const struct iso_launcher *launcher;
-    struct iso_sweep sw;
-    struct iso_live_page page;
-    struct iso_err *err;
-};
-
-/* --- the plan --- */
-
-/* "r=4,budget=1e13; r=1" is short for "r=4 and budget=1e13 or r=1". */
-static enum iso_status parse_cells(struct call *c, const struct iso_where **where)
-{
-    struct iso_str text = {0};
-    for (const char *p = c->a->cells; *p; p++)
-        if (*p == ',')
-            iso_str_puts(&text, " and ");
-        else if (*p == ';')
-            iso_str_puts(&text, p[1 + strspn(p + 1, " ")] ? " or " : "");
-        else
-            iso_str_putc(&text, *p);
-    enum iso_status st = iso_record_where_parse(where, &c->arena, iso_str_text(&text), c->err);
-    iso_str_release(&text);
-    return st == ISO_OK ? st : iso_fail_in(c->err, st, "--cells");
-}
-
-static bool has_seed(const struct iso_numbers *seeds, int64_t seed)
-{
-    for (size_t i = 0; i < seeds->n; i++)
-        if ((int64_t)seeds->at[i] == seed)
-            return true;
-    return false;
-}
-
-/* Seeds 1..N beside those of the grid, in the chosen cells. */
-static enum iso_status plan_seeds(struct call *c)
-{
-    const struct iso_numbers own = c->grid.seeds;
-    const struct iso_where *where = NULL;
-    enum iso_status st = c->a->cells ? parse_cells(c, &where) : ISO_OK;
-    if (st != ISO_OK)
-        return st;
-    double *all = ISO_ARENA_NEW_N(&c->arena, double, own.n + (size_t)c->a->seeds);
-    size_t n = own.n;
-    memcpy(all, own.at, own.n * sizeof *all);
-    for (int64_t seed = 1; seed <= c->a->seeds; seed++)
-        if (!has_seed(&own, seed))
-            all[n++] = (double)seed;
-    c->grid.seeds = (struct iso_numbers){all, n};
-    st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
-    size_t kept = 0;
-    for (size_t i = 0; st == ISO_OK && i < c->n; i++) {
-        struct iso_record rec;
-        iso_record_from_plan(&rec, &c->runs[i]);
-        if (has_seed(&own, c->runs[i].seed) || !where || iso_record_where_holds(where, &rec))
-            c->runs[kept++] = c->runs[i];
-    }
-    c->n = kept;
-    return st;
-}
-
-/* A setting is the grid's, or one that only a run has (save_every, ...): the trainer's. */
-static enum iso_status apply_set(struct call *c, const char *assignment)
-{
-    struct iso_settings s = {&c->arena, "--set", c->err};
-    size_t n = strcspn(assignment, "=.");
-    for (const struct iso_key *k = iso_grid_keys; k->name; k++)
-        if (strlen(k->name) == n && strncmp(k->name, assignment, n) == 0)
-            return iso_settings_set(&s, &c->grid, iso_grid_keys, assignment);
-    static const char *const planned[] = {"d_model", "seed", "budget", "tokens", "steps"};
-    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++)
-        if (strlen(planned[i]) == n && strncmp(planned[i], assignment, n) == 0)
-            return iso_fail(c->err, ISO_USAGE,
-                            "--set %s: the grid plans it for each run; change budgets, r, widths "
-                            "or seeds instead",
-                            assignment);
-    struct iso_train_settings scratch;
-    iso_train_defaults(&scratch);
-    c->set[c->n_set++] = assignment;
-    return iso_train_set(&scratch, &c->arena, assignment, c->err);
-}
-
-/* The runs of a resumed study are those it wants: of the seeds of its grid, --cells may have chosen
- * some. */
-static enum iso_status keep_wanted(struct call *c)
-{
-    struct iso_record *recs = NULL;
-    size_t n = 0, kept = 0;
-    if (!iso_sweep_is_study(c->a->out))
-        return ISO_OK;
-    enum iso_status st = iso_sweep_read(&recs, &n, c->a->out, c->err);
-    for (size_t i = 0; st == ISO_OK && i < c->n; i++)
-        for (size_t k = 0; k < n; k++)
-            if (recs[k].wanted && iso_str_eq(recs[k].id, c->runs[i].id)) {
-                c->runs[kept++] = c->runs[i];
-                break;
-            }
-    c->n = kept;
-    free(recs);
-    return st;
-}
-
-static enum iso_status make_plan(struct call *c)
-{
-    c->set = ISO_ARENA_NEW_N(&c->arena, const char *, c->a->set.n + c->saved_set.n + 1);
-    enum iso_status st = iso_grid_read(&c->grid, &c->arena, c->path, c->err);
-    for (size_t i = 0; st == ISO_OK && i < c->saved_set.n; i++)
-        st = apply_set(c, c->saved_set.at[i]);
-    for (size_t i = 0; st == ISO_OK && i < c->a->set.n; i++)
-        st = apply_set(c, c->a->set.at[i]);
-    if (st != ISO_OK)
-        return st;
-    if (c->a->cells && !c->a->seeds)
-        return iso_fail(c->err, ISO_USAGE, "--cells chooses what --seeds repeats; give --seeds N");
-    if (c->a->seeds)
-        return plan_seeds(c);
-    st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
-    return st == ISO_OK && c->resumes ? keep_wanted(c) : st;
-}
-
-/* --- what would be done --- */
-
-/* FLOP/s of one run: the option's, else that of the study's finished runs, else NaN. */
-static double speed_of_a_run(const struct call *c, const struct iso_record *recs, size_t n)
-{
-    double flops = 0, seconds = 0;
-    if (c->a->tflops > 0)
-        return 1e12 * c->a->tflops;
-    for (size_t i = 0; i < n; i++)
-        if (recs[i].state == ISO_STATE_DONE && recs[i].seconds > 0 && !recs[i].source[0]) {
-            flops += iso_record_flops(&recs[i]);
-            seconds += recs[i].seconds;
-        }
-    return seconds > 0 ? flops / seconds : NAN;
-}
-
-static int jobs_wanted(const struct sweep_args *a)
-{
-    int64_t jobs = a->jobs ? a->jobs : iso_cpu_count() / a->threads;
-    return jobs < 1 ? 1 : (int)jobs;
-}
-
-static enum iso_status dry_run(struct call *c)
-{
-    struct iso_record *old = NULL;
-    size_t n_old = 0, todo = 0;
-    double flops = 0;
-    enum iso_status st = ISO_OK;
-    if (c->a->out && iso_sweep_is_study(c->a->out))
-        st = iso_sweep_read(&old, &n_old, c->a->out, c->err);
-    if (st != ISO_OK)
-        return st;
-    double speed = speed_of_a_run(c, old, n_old);
-    struct iso_table t;
-    iso_table_init(&t, "run|budget|r|s|d|tokens|steps|FLOPs|status|hours");
-    for (size_t i = 0; i < c->n; i++) {
-        struct iso_record rec;
-        char buf[32];
-        iso_record_from_plan(&rec, &c->runs[i]);
-        for (size_t k = 0; k < n_old; k++)
-            if (iso_str_eq(old[k].id, rec.id))
-                rec.state = old[k].state;
-        bool finished = iso_record_finished(&rec);
-        todo += !finished;
-        flops += finished ? 0 : iso_record_flops(&rec);
-        iso_table_put(&t, rec.id);
-        iso_table_putf(&t, "%.3g", rec.budget);
-        iso_table_putf(&t, "%.0f", rec.r);
-        iso_table_put(&t, iso_format_double(buf, rec.s));
-        iso_table_putf(&t, "%.0f", rec.d_model);
-        iso_table_put(&t, iso_format_count(buf, rec.tokens));
-        iso_table_putf(&t, "%.0f", rec.steps);
-        iso_table_putf(&t, "%.3g", iso_record_flops(&rec));
-        iso_table_put(&t, iso_run_state_name[rec.state]);
-        if (finished || isnan(speed))
-            iso_table_put(&t, finished ? "0" : "");
-        else
-            iso_table_putf(&t, "%.3g", iso_record_flops(&rec) / speed / 3600);
-    }
-    iso_table_print(stdout, &t, ISO_TABLE_TEXT);
-    iso_table_release(&t);
-    free(old);
-    printf("\n%zu of %zu runs to train, %.4g FLOPs", todo, c->n, flops);
-    if (isnan(speed))
-        printf("; give --tflops X for hours, or ask again when a run is done\n");
-    else
-        printf(", %.3g hours with %d at once, %.3g GFLOP/s each\n",
-               flops / speed / 3600 / jobs_wanted(c->a), jobs_wanted(c->a), speed / 1e9);
-    return ISO_OK;
-}
-
 /* --- the study --- */
 
-static enum iso_status check_data(struct call *c, char checksum[17])
+static enum iso_status check_data(struct iso_sweep_call *c, char checksum[17])
 {
     const char *dir = c->a->data ? c->a->data : c->data ? c->data : c->grid.data;
     if (!dir)
@@ -332,7 +118,7 @@ static enum iso_status check_data(struct call *c, char checksum[17])
 }
 
 /* A study is trained with one kernel table: the grid's, or that of its first machine. */
-static enum iso_status pin_kernels(struct call *c)
+static enum iso_status pin_kernels(struct iso_sweep_call *c)
 {
     const struct iso_path path = iso_path_in(c->sw.dir, "grid.yaml");
     const struct iso_yaml *doc, *before = NULL;
@@ -353,18 +139,18 @@ static enum iso_status pin_kernels(struct call *c)
 }
 
 /* How it is trained, for the next start. */
-static void write_options(struct iso_str *out, const struct call *c)
+static void write_options(struct iso_str *out, const struct iso_sweep_call *c)
 {
     struct iso_json_out w = {out, 0, 0, false};
     iso_json_begin(&w, NULL, '{');
-    struct sweep_args how = c->given;
+    struct iso_sweep_args how = c->given;
     how.set = (struct iso_strings){.at = c->set, .n = c->n_set};
     iso_study_options_put(&w, &iso_cmd_sweep, remembered, &how);
     iso_json_end(&w, '}');
 }
 
 /* Whether the study's grid has these settings, below a line about its origin. */
-static bool has_grid(const struct call *c, const char *settings)
+static bool has_grid(const struct iso_sweep_call *c, const char *settings)
 {
     struct iso_str old = {0};
     bool same = iso_file_read(&old, c->path, NULL) == ISO_OK;
@@ -375,7 +161,7 @@ static bool has_grid(const struct call *c, const char *settings)
 }
 
 /* The study keeps the grid as it was resolved, which the trainers read, and how it is trained. */
-static enum iso_status keep_grid(struct call *c)
+static enum iso_status keep_grid(struct iso_sweep_call *c)
 {
     struct iso_str text = {0}, how = {0};
     char hash[17];
@@ -400,7 +186,7 @@ static enum iso_status keep_grid(struct call *c)
 }
 
 /* Memory that the trainer needs for a run. */
-static double run_bytes(const struct call *c, const struct iso_plan_run *run)
+static double run_bytes(const struct iso_sweep_call *c, const struct iso_plan_run *run)
 {
     const struct iso_kern *kern = iso_kern_get(c->grid.kernels);
     int64_t threads = c->a->threads;
@@ -417,7 +203,7 @@ static double run_bytes(const struct call *c, const struct iso_plan_run *run)
     return (double)iso_trainer_bytes(&spec, kern);
 }
 
-static void budget_memory(struct call *c, struct iso_schedule_options *o)
+static void budget_memory(struct iso_sweep_call *c, struct iso_schedule_options *o)
 {
     double available = iso_memory_available();
     o->memory = c->a->memory > 0 ? 1e9 * c->a->memory : available > 0 ? 0.8 * available : INFINITY;
@@ -428,7 +214,7 @@ static void budget_memory(struct call *c, struct iso_schedule_options *o)
     }
 }
 
-static const char *trainer(struct call *c)
+static const char *trainer(struct iso_sweep_call *c)
 {
     const char *given = getenv("ISO_TRAIN_PROGRAM");
     char self[PATH_MAX];
@@ -439,7 +225,7 @@ static const char *trainer(struct call *c)
 }
 
 /* Plans; a resumed study still wants what it wanted, reused runs among it. */
-static enum iso_status plan_study(struct call *c)
+static enum iso_status plan_study(struct iso_sweep_call *c)
 {
     const size_t n = c->sw.n;
     bool *wanted = ISO_ARENA_NEW_N(&c->arena, bool, n + 1);
@@ -451,7 +237,7 @@ static enum iso_status plan_study(struct call *c)
     return st;
 }
 
-static enum iso_status open_study(struct call *c, size_t *left)
+static enum iso_status open_study(struct iso_sweep_call *c, size_t *left)
 {
     char checksum[17];
     enum iso_status st = check_data(c, checksum);
@@ -480,7 +266,7 @@ static enum iso_status open_study(struct call *c, size_t *left)
 }
 
 /* A machine that lacks the study's kernels leaves it to others. */
-static enum iso_status check_kernels(const struct call *c)
+static enum iso_status check_kernels(const struct iso_sweep_call *c)
 {
     const struct iso_kern *kern;
     if (c->launcher != &iso_launcher_local)
@@ -490,7 +276,7 @@ static enum iso_status check_kernels(const struct call *c)
                         : iso_fail_in(c->err, st, "%s is left to other machines", c->sw.dir);
 }
 
-static enum iso_status train_all(struct call *c)
+static enum iso_status train_all(struct iso_sweep_call *c)
 {
     enum iso_status st = check_kernels(c);
     if (st != ISO_OK)
@@ -514,7 +300,7 @@ static enum iso_status train_all(struct call *c)
                    .n_flags = c->a->sbatch.n,
                    .at_once = (int)c->a->at_once,
                    .poll_seconds = c->a->poll},
-        .jobs = jobs_wanted(c->a),
+        .jobs = iso_sweep_call_jobs(c->a),
         .retries = (int)c->a->retries,
     };
     budget_memory(c, &o);
@@ -526,7 +312,7 @@ static enum iso_status train_all(struct call *c)
     return st;
 }
 
-static void print_counts(const struct call *c)
+static void print_counts(const struct iso_sweep_call *c)
 {
     struct iso_arena arena = {0};
     struct iso_look look;
@@ -543,7 +329,7 @@ static void print_counts(const struct call *c)
 }
 
 /* The tables that a report is made of; the second is there only after an evaluation. */
-static enum iso_status hash_tables(uint64_t *hash, const struct call *c)
+static enum iso_status hash_tables(uint64_t *hash, const struct iso_sweep_call *c)
 {
     static const char *const tables[] = {"runs.csv", "eval.csv"};
     enum iso_status st = ISO_OK;
@@ -560,7 +346,7 @@ static enum iso_status hash_tables(uint64_t *hash, const struct call *c)
 }
 
 /* Fit and report, or what they were when their tables have not changed since. */
-static enum iso_status fit_study(struct call *c)
+static enum iso_status fit_study(struct iso_sweep_call *c)
 {
     const struct iso_path page = iso_path_in(c->sw.dir, "report/report.html");
     struct iso_str key = {0}, said = {0};
@@ -584,7 +370,7 @@ static enum iso_status fit_study(struct call *c)
     return st;
 }
 
-static enum iso_status rebuild(struct call *c)
+static enum iso_status rebuild(struct iso_sweep_call *c)
 {
     enum iso_status st = iso_sweep_forget(c->a->out, c->err);
     if (st == ISO_OK)
@@ -597,7 +383,7 @@ static enum iso_status rebuild(struct call *c)
 }
 
 /* The page of the study as this start leaves it. */
-static void close_page(struct call *c, enum iso_status st)
+static void close_page(struct iso_sweep_call *c, enum iso_status st)
 {
     struct iso_arena arena = {0};
     struct iso_look look;
@@ -609,7 +395,7 @@ static void close_page(struct call *c, enum iso_status st)
     iso_arena_release(&arena);
 }
 
-static enum iso_status train_and_fit(struct call *c, size_t left)
+static enum iso_status train_and_fit(struct iso_sweep_call *c, size_t left)
 {
     enum iso_status st = ISO_OK;
     if (left == 0)
@@ -621,12 +407,12 @@ static enum iso_status train_and_fit(struct call *c, size_t left)
     return st == ISO_OK && !c->a->no_fit ? fit_study(c) : st;
 }
 
-static enum iso_status do_sweep(struct call *c)
+static enum iso_status do_sweep(struct iso_sweep_call *c)
 {
     size_t left;
-    enum iso_status st = make_plan(c);
+    enum iso_status st = iso_sweep_call_plan(c);
     if (st == ISO_OK && c->a->dry_run)
-        return dry_run(c);
+        return iso_sweep_call_dry_run(c);
     if (st == ISO_OK)
         st = open_study(c, &left);
     if (st != ISO_OK)
@@ -651,7 +437,7 @@ static enum iso_status check_sbatch(const struct iso_strings *flags, struct iso_
 }
 
 /* Without a grid the study is resumed as it was started. */
-static enum iso_status recall(struct call *c)
+static enum iso_status recall(struct iso_sweep_call *c)
 {
     struct iso_str text = {0};
     const struct iso_json *saved = NULL;
@@ -678,9 +464,9 @@ static enum iso_status recall(struct call *c)
     return st;
 }
 
-static enum iso_status prepare(struct call *c, struct iso_operands ops)
+static enum iso_status prepare(struct iso_sweep_call *c, struct iso_operands ops)
 {
-    struct sweep_args *a = c->a;
+    struct iso_sweep_args *a = c->a;
     if (!a->out && !(a->dry_run && ops.n))
         return iso_fail(c->err, ISO_USAGE, "--out STUDY is missing: the folder of the study");
     c->path = ops.n ? ops.at[0] : NULL;
@@ -699,8 +485,8 @@ static enum iso_status prepare(struct call *c, struct iso_operands ops)
 
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
-    struct sweep_args a = *(const struct sweep_args *)args;
-    struct call c = {.a = &a, .err = err, .sw = {.lock = -1}};
+    struct iso_sweep_args a = *(const struct iso_sweep_args *)args;
+    struct iso_sweep_call c = {.a = &a, .err = err, .sw = {.lock = -1}};
     enum iso_status st = prepare(&c, ops);
     if (st == ISO_OK)
         st = a.rebuild ? rebuild(&c) : do_sweep(&c);
@@ -728,6 +514,6 @@ const struct iso_cmd iso_cmd_sweep = {
     .lists = (const struct iso_choice *const[]){&iso_choice_launchers, NULL},
     .opts = options,
     .defaults = &defaults,
-    .size = sizeof(struct sweep_args),
+    .size = sizeof(struct iso_sweep_args),
     .run = run,
 };

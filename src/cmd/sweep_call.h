@@ -1,0 +1,47 @@
+/* One call of `isodepth sweep`, for the files that plan it (sweep_plan.c) and do it (cmd_sweep.c).
+ */
+#ifndef ISO_CMD_SWEEP_CALL_H
+#define ISO_CMD_SWEEP_CALL_H
+
+#include "cmd/cmd.h"
+#include "cmd/live_page.h"
+#include "sweep/launch.h"
+#include "sweep/sweep.h"
+
+struct iso_sweep_args {
+    const char *data, *out, *launcher, *partition, *time, *prologue, *cells;
+    int64_t jobs, threads, retries, seeds, per_task, at_once;
+    double memory, tflops, poll;
+    bool dry_run, rebuild, no_fit, mem_per_cpu;
+    struct iso_strings set, reuse, sbatch;
+};
+
+/* Everything that one call of the command holds. */
+struct iso_sweep_call {
+    struct iso_sweep_args *a;
+    struct iso_sweep_args given; /* before defaults are filled in */
+    const char *path;            /* of the grid */
+    bool resumes;                /* the grid, the data and how to train are those of the study */
+    struct iso_arena arena;
+    struct iso_grid grid;
+    struct iso_plan_run *runs;
+    size_t n;
+    const char **set; /* those of --set that are the trainer's, not the grid's */
+    size_t n_set;
+    struct iso_strings saved_set; /* the same of the study's last start */
+    const char *data;             /* absolute once it is checked */
+    const struct iso_launcher *launcher;
+    struct iso_sweep sw;
+    struct iso_live_page page;
+    struct iso_err *err;
+};
+
+/* Reads the grid with the call's settings and plans its runs: those of the grid and of --seeds, or
+ * what a resumed study wants. */
+enum iso_status iso_sweep_call_plan(struct iso_sweep_call *c);
+/* Prints what would be trained, and how long it would take. */
+enum iso_status iso_sweep_call_dry_run(struct iso_sweep_call *c);
+/* Runs at once. */
+int iso_sweep_call_jobs(const struct iso_sweep_args *a);
+
+#endif
