@@ -4,6 +4,7 @@
 set -u
 . "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
+standin=$(realpath "$(dirname "$0")/../standin_trainer")
 tar -C "$tmp" -xf tests/data/study-0.1.0.tar.gz || fail "unpack"
 cd "$tmp" || exit 1
 export ISO_CPU=ref # those of the half-trained run, on every machine
@@ -36,8 +37,8 @@ done
 
 # Its finished runs can be reused, from the folder and from its table.
 for from in untouched old.csv; do
-    sweep --out "new-$from" --reuse "$from" > out 2> log || { cat log; fail "--reuse $from"; }
-    grep -q '^isodepth: 8 runs' log || { cat log; fail "--reuse $from: eight runs"; }
+    ISO_TRAIN_PROGRAM=$standin sweep --out "new-$from" --reuse "$from" > out 2> log || { cat log; fail "--reuse $from"; }
+    grep -q '^isodepth: reused 8 runs of' log || { cat log; fail "--reuse $from: eight runs"; }
     grep -q '10 runs: 10 done' out || fail "--reuse $from: all done"
 done
 
