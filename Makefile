@@ -16,8 +16,8 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $1 $2")
 PREFIX ?= /usr/local
 CSTD = -std=c11 -D_GNU_SOURCE
-WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
-       -Wpointer-arith -Wwrite-strings -Werror
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wformat-security -Wstrict-prototypes \
+       -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Werror
 OPT ?= -O2 -g
 # Build with all cores where the user did not say how many.
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))

@@ -200,14 +200,14 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
 static enum iso_status put_files(struct iso_json_out *w, const char *dir, const char *below,
                                  struct iso_err *err)
 {
-    const struct iso_path path = iso_path_in(dir, below ? below : ".");
+    const struct iso_path path = iso_path_in(dir, "%s", below ? below : ".");
     char **names;
     size_t n;
     enum iso_status st = iso_dir_list(&names, &n, path.text, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++) {
-        const struct iso_path deeper = iso_path_in(below ? below : ".", names[i]);
+        const struct iso_path deeper = iso_path_in(below ? below : ".", "%s", names[i]);
         const char *inside = below ? deeper.text : names[i];
-        const struct iso_path whole = iso_path_in(dir, inside);
+        const struct iso_path whole = iso_path_in(dir, "%s", inside);
         if (!iso_dir_exists(whole.text))
             iso_json_put_string(w, NULL, inside);
         else
