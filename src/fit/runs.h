@@ -32,7 +32,7 @@ struct iso_run {
     double lr_base;                 /* matrix rate before its transfer; NaN likewise */
     double vocab, seq_len;          /* tokens known, tokens of a row; NaN likewise */
     const char *id, *seed, *status; /* "" when the table does not say */
-    size_t label; /* recipe: runs of one label share a phi; 0 unless compare says otherwise */
+    size_t label; /* recipe: runs of one label share a phi; 0 unless power says otherwise */
     const char *file;
     int line;
     const char **extra; /* [n_extra], "" where missing */
