@@ -18,7 +18,7 @@ struct fit_args {
     const char *law, *by, *out;
     double phi;
     struct iso_strings fix;
-    bool json, latex;
+    bool json, latex, laws;
 };
 
 static const struct fit_args defaults = {.out = "", .phi = NAN};
@@ -33,6 +33,7 @@ static const struct iso_choice by_names = {"Fits", by_name, NULL};
 #define AT(field) offsetof(struct fit_args, field)
 static const struct iso_opt options[] = {
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
+    {"laws", .kind = ISO_OPT_FLAG, .offset = AT(laws), .help = "also compare all laws"},
     {"by", .kind = ISO_OPT_CHOICE, .offset = AT(by), .arg = "COLUMN",
      .help = "fit once for each value of a column", .choice = &by_names},
     {"fix", .kind = ISO_OPT_LIST, .offset = AT(fix), .arg = "NAME=X",
@@ -202,6 +203,7 @@ static enum iso_status analysis_options(struct iso_analysis_options *out, struct
     if (st != ISO_OK)
         return st;
     out->fit.law = iso_law_find(a->law);
+    out->laws = a->laws;
     st = hold_parameters(&out->fit, arena, a, err);
     if (st != ISO_OK)
         return st;

@@ -17,7 +17,7 @@ struct report_args {
     struct iso_fit_args fit;
     struct iso_interval_args interval;
     struct iso_runs_how how;
-    bool json;
+    bool json, laws;
     const char *out, *law;
     struct iso_strings compare, rates;
 };
@@ -31,6 +31,7 @@ static const struct iso_opt options[] = {
     {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
      .help = "a sweep over learning rates, for a section of its own"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
+    {"laws", .kind = ISO_OPT_FLAG, .offset = AT(laws), .help = "also compare all laws"},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print the files that were written, and the fit, as JSON"},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
@@ -44,6 +45,7 @@ static enum iso_status analysis_options(struct iso_analysis_options *o, const st
 {
     enum iso_status st = iso_fit_args_analysis(o, &a->fit, &a->interval, err);
     o->fit.law = iso_law_find(a->law);
+    o->laws = a->laws;
     return st;
 }
 

@@ -53,6 +53,8 @@ enum iso_status iso_analysis_run(struct iso_analysis *analysis, const struct iso
     enum iso_status st = iso_runs_check_rates(runs, err);
     if (st == ISO_OK)
         st = run_parts(analysis, err);
+    if (st == ISO_OK && options->laws)
+        iso_law_scores_run(&analysis->laws, &analysis->arena, runs, &options->fit);
     if (st == ISO_OK)
         iso_checks_run(&analysis->checks, &analysis->arena, runs, &analysis->fit, &options->fit,
                        analysis->has_intervals ? &analysis->intervals : NULL);

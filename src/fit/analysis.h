@@ -6,6 +6,7 @@
 #include "fit/derived.h"
 #include "fit/fit.h"
 #include "fit/interval.h"
+#include "fit/laws.h"
 #include "fit/robust.h"
 
 #include "base/json.h"
@@ -15,6 +16,7 @@ struct iso_analysis_options {
     struct iso_fit_options fit;
     size_t resamples; /* of each bootstrap: ISO_RESAMPLES_AUTO, a number, or 0 for none */
     enum iso_interval_kind interval; /* of the headline */
+    bool laws;                       /* compare all laws */
 };
 struct iso_analysis_options iso_analysis_defaults(void);
 
@@ -31,8 +33,9 @@ struct iso_analysis {
     struct iso_intervals intervals;
     struct iso_robust robust;
     struct iso_derived derived;
-    double r;       /* with --by r: the architecture, else NaN */
-    double seconds; /* that it took */
+    struct iso_law_scores laws; /* empty unless asked for */
+    double r;                   /* with --by r: the architecture, else NaN */
+    double seconds;             /* that it took */
 };
 
 /* `runs` must outlive the analysis.  Release it also after a failure. */

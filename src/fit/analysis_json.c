@@ -359,6 +359,8 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
         put_intervals(w, s);
     if (s->has_robust)
         put_robust(w, &s->robust);
+    if (s->laws.n)
+        iso_law_scores_write_json(w, &s->laws);
     put_derived(w, s);
     put_columns(w, s->runs);
     put_left_out(w, s->runs);

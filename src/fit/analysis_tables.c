@@ -152,6 +152,19 @@ static void build_shape(struct iso_table *t, const struct iso_analysis *s)
     }
 }
 
+static void build_laws(struct iso_table *t, const struct iso_analysis *s)
+{
+    iso_table_init(t, "Law|parameters|AIC|error at the top budget|error at an r left out");
+    for (size_t i = 0; i < s->laws.n; i++) {
+        const struct iso_law_score *row = &s->laws.at[i];
+        iso_table_put(t, row->law->name);
+        iso_table_putf(t, "%zu", row->n_param);
+        iso_put_number(t, "%.1f", row->aic);
+        iso_put_number(t, "%.4f", row->error_top_budget);
+        iso_put_number(t, "%.4f", row->error_left_out_r);
+    }
+}
+
 static void build_residuals(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "r|runs|mean residual|max residual|RMSE");
@@ -249,6 +262,8 @@ const struct iso_analysis_table iso_analysis_tables[] = {
      false},
     {"robustness", "The same fit with one choice changed", build_robustness, false},
     {"shape", "One phi for each r, and an offset for each r", build_shape, false},
+    {"laws", "Which law? The lowest AIC first; errors in nats of runs that were left out",
+     build_laws, false},
     {"jackknife", "phi without a budget, an r, a cell", build_jackknife, true},
     {"residuals", "Residuals in nats, actual - predicted", build_residuals, false},
     {"equivalents", "What the recurrences are worth; sizes relative to r = 1 of the same width",

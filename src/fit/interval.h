@@ -69,6 +69,8 @@ struct iso_profile {
     double critical;         /* chi-square at the level: 3.841 */
     double low, high;        /* where the statistic crosses it; NaN when it does not in the box */
 };
+/* What makes a rise of the Huber sum, doubled, about chi-square: see profile.c. */
+double iso_fit_scale(const struct iso_fit *fit, const struct iso_runs *runs);
 enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena,
                                 const struct iso_runs *runs, const struct iso_fit *best,
                                 const struct iso_fit_options *options, struct iso_err *err);

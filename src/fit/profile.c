@@ -17,26 +17,22 @@
 
 enum { N_POINTS = 41 };
 
-static double statistic_scale(const struct iso_design *x, const struct iso_fit *best)
+double iso_fit_scale(const struct iso_fit *fit, const struct iso_runs *runs)
 {
-    struct iso_scratch scratch;
-    double *residual = ISO_NEW_N(double, x->n), squares = 0;
-    size_t n = 0;
-    iso_scratch_init(&scratch, x->n);
-    iso_residuals(residual, x, best->param, &scratch);
-    for (size_t i = 0; i < x->n; i++)
-        if (x->weight[i] > 0) {
-            residual[n++] = residual[i];
-            squares += fmin(residual[i] * residual[i], x->delta * x->delta);
-        }
-    const double inner = fmax(x->delta, iso_median_abs(residual, n));
-    size_t inside = 0;
+    const size_t n = runs->n;
+    double *residual = ISO_NEW_N(double, n + 1), squares = 0;
+    size_t inside = 0, used = 0;
+    for (size_t i = 0; i < n; i++) {
+        residual[i] = log(iso_fit_loss(fit, &runs->at[i])) - log(runs->at[i].loss);
+        squares += fmin(residual[i] * residual[i], fit->delta * fit->delta);
+    }
+    const double inner = fmax(fit->delta, iso_median_abs(residual, n));
     for (size_t i = 0; i < n; i++)
         inside += fabs(residual[i]) <= inner;
-    const double slope = (double)inside / (double)n * x->delta / inner;
-    const size_t used = iso_design_free_params(x);
+    for (size_t p = 0; p < fit->n_param; p++)
+        used += fit->lower[p] < fit->upper[p];
+    const double slope = (double)inside / (double)n * fit->delta / inner;
     const double freedom = (double)(n > used ? n - used : 1) / (double)n;
-    iso_scratch_release(&scratch);
     free(residual);
     return squares / (double)n / slope / freedom;
 }
@@ -111,7 +107,7 @@ enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena
         out->phi = iso_arena_alloc(arena, out->n, sizeof(double));
         out->huber_sum = iso_arena_alloc(arena, out->n, sizeof(double));
         out->statistic = iso_arena_alloc(arena, out->n, sizeof(double));
-        out->scale = statistic_scale(&x, best);
+        out->scale = iso_fit_scale(best, runs);
         out->critical = pow(iso_normal_quantile(options->level), 2);
         iso_design_give_start(&x, best->param);
         struct job job = {&x, options, out->phi, out->huber_sum};

@@ -17,10 +17,11 @@
 static const struct {
     const char *table, *section;
 } places[] = {
-    {"law", "quality"},         {"residuals", "quality"}, {"intervals", "phi"},
-    {"robustness", "phi"},      {"checks", "checks"},     {"shape", "phi"},
-    {"jackknife", "phi"},       {"equivalents", "worth"}, {"exponents", "frontier"},
-    {"frontier", "allocation"}, {"optima", "isoflops"},   {"left_out", "runs"},
+    {"law", "quality"},        {"laws", "quality"},        {"residuals", "quality"},
+    {"intervals", "phi"},      {"robustness", "phi"},      {"checks", "checks"},
+    {"shape", "phi"},          {"jackknife", "phi"},       {"equivalents", "worth"},
+    {"exponents", "frontier"}, {"frontier", "allocation"}, {"optima", "isoflops"},
+    {"left_out", "runs"},
 };
 
 static const char *section_of_table(const char *name)

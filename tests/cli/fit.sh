@@ -78,6 +78,20 @@ low, high = narrow["cells"]["phi_interval"]
 assert wide["phi_interval"][0] < low < high < wide["phi_interval"][1]
 assert narrow["profile"]["phi_interval_mc"] == [0, 0]
 P
+# All laws side by side.
+"$fit" fit examples/paper_baseline.csv --starts 20 --resamples 0 --laws --json >"$work/laws.json"
+"$fit" fit examples/paper_baseline.csv --starts 20 --resamples 0 --laws >"$work/page"
+python3 - "$work/laws.json" "$work/page" "$("$fit" help fit)" <<'P' || fail "--laws"
+import json, re, sys
+laws, page = json.load(open(sys.argv[1]))["laws"], open(sys.argv[2]).read()
+assert all(list(l) == ["name", "parameters", "aic", "error_top_budget", "error_left_out_r"] for l in laws)
+assert all(re.search(r"\b%s\b" % l["name"], sys.argv[3]) for l in laws)
+number = lambda f, x: "-" if x is None else f % x
+for l in laws:
+    row = [l["name"], str(l["parameters"]), "%.1f" % l["aic"]] + [number("%.4f", l[k]) for k in list(l)[3:]]
+    assert re.search("^" + " +".join(map(re.escape, row)) + "$", page, re.M), row
+assert [l["aic"] for l in laws] == sorted(l["aic"] for l in laws)
+P
 # Without resampling there is still a profile, a jackknife and the other checks.
 "$fit" fit examples/paper_baseline.csv --starts 20 --resamples 0 --json >"$work/none.json"
 python3 - "$work/none.json" <<'P' || fail "--resamples 0 --json"

@@ -202,6 +202,69 @@ static void test_bca(void **state)
     assert_string_equal(v.method, "bca");
 }
 
+static const struct iso_law_score *score_of(const struct iso_law_scores *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (iso_str_eq(s->at[i].law->name, name))
+            return &s->at[i];
+    fail_msg("no law %s", name);
+    return NULL;
+}
+
+/* The law that made the losses has the lowest AIC, and predicts what was left out. */
+static void test_which_law(void **state)
+{
+    (void)state;
+    const struct synth s = {.law = synth_paper, .run_noise = 1e-3, .seed = 4};
+    struct iso_fit_options o = few().fit;
+    struct iso_arena arena = {0};
+    struct iso_law_scores scores;
+    struct iso_runs runs;
+    synth_runs(&runs, &s);
+    for (size_t i = 0; i < runs.n; i++) {
+        struct iso_run *run = &runs.at[i];
+        const double x = pow(run->r, 0.9) - 1,
+                     noise = run->loss / synth_loss(&s.law, run->d_model, (int)run->r, run->tokens);
+        run->loss =
+            noise *
+            (1.57 +
+             28 * pow(run->n_once + run->n_inject + (1 + x / (1 + 0.4 * x)) * run->n_rec, -0.199) +
+             900 * pow(run->tokens, -0.369));
+    }
+    iso_law_scores_run(&scores, &arena, &runs, &o);
+    assert_string_equal(scores.at[0].law->name, "saturating");
+    for (size_t i = 1; i < scores.n; i++)
+        assert_true(scores.at[i - 1].aic <= scores.at[i].aic);
+    const struct iso_law_score *right = &scores.at[0], *joint = score_of(&scores, "joint");
+    assert_int_equal(right->n_param, 7);
+    assert_int_equal(score_of(&scores, "phi_per_r")->n_param, 8);
+    assert_true(right->error_left_out_r < 0.01 &&
+                joint->error_left_out_r > 2 * right->error_left_out_r);
+    assert_true(right->error_top_budget < 0.01);
+    assert_true(isnan(score_of(&scores, "phi_per_r")->error_left_out_r));
+    iso_runs_release(&runs);
+    iso_arena_release(&arena);
+}
+
+/* On the paper's table the error at the top budget is the one that the page gives by itself. */
+static void test_scores_agree_with_the_page(void **state)
+{
+    (void)state;
+    struct iso_fit_options o = few().fit;
+    struct iso_arena arena = {0};
+    struct iso_law_scores scores;
+    iso_law_scores_run(&scores, &arena, &paper, &o);
+    const struct iso_law_score *joint = score_of(&scores, "joint");
+    assert_near(joint->error_top_budget, analysis.robust.holdout.rmse, 1e-7);
+    assert_near(joint->fit.huber_sum, analysis.fit.huber_sum, 1e-12);
+    assert_near(joint->aic - score_of(&scores, "phi_per_r")->aic,
+                2 * (joint->fit.huber_sum - score_of(&scores, "phi_per_r")->fit.huber_sum) /
+                        iso_fit_scale(&score_of(&scores, "phi_per_r")->fit, &paper) -
+                    4,
+                0.5); /* phi_per_r fits about as well as the best one, whose scale it is */
+    iso_arena_release(&arena);
+}
+
 static void test_jackknife(void **state)
 {
     (void)state;
@@ -466,6 +529,8 @@ int main(void)
         cmocka_unit_test(test_stable_ends),
         cmocka_unit_test(test_interval_words),
         cmocka_unit_test(test_bca),
+        cmocka_unit_test(test_which_law),
+        cmocka_unit_test(test_scores_agree_with_the_page),
         cmocka_unit_test(test_jackknife),
         cmocka_unit_test(test_robustness),
         cmocka_unit_test(test_residuals),
