@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct iso_settings s = {&arena, "fuzz", &err};
     if (iso_yaml_parse(&grid.document, &arena, (const char *)data, size, "fuzz", &err) == ISO_OK &&
         iso_settings_read(&s, &grid, iso_grid_keys, grid.document) == ISO_OK &&
-        grid.budgets.n * grid.r.n * grid.seeds.n < 10000)
+        iso_grid_horizons(&grid)->n * grid.r.n * grid.seeds.n < 10000)
         (void)iso_grid_plan(&runs, &n, &grid, &arena, &err);
     iso_arena_release(&arena);
     return 0;

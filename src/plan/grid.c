@@ -180,10 +180,35 @@ struct planner {
     struct iso_err *err;
 };
 
+const struct iso_numbers *iso_grid_horizons(const struct iso_grid *grid)
+{
+    return grid->budgets.n ? &grid->budgets : &grid->tokens_per_param;
+}
+
+/* FLOPs for so many tokens per executed parameter: of N_once, and r times of what is looped. */
+static enum iso_status budget_for(double *budget, const struct iso_grid *grid, double per_param,
+                                  int64_t r, double s, struct iso_err *err)
+{
+    struct iso_arch a;
+    const char *key;
+    enum iso_status st = iso_grid_arch(&a, grid, r, s, &key, err);
+    if (st != ISO_OK)
+        return refuse(grid, key, st, err);
+    struct iso_account c = iso_arch_account(&a);
+    *budget = per_param * (c.n_once + (double)r * (c.n_rec + c.n_inject)) * c.flops;
+    return ISO_OK;
+}
+
 /* The runs of one width: every base rate and seed. */
-static enum iso_status plan_width(struct planner *p, double budget, int64_t r, double s)
+static enum iso_status plan_width(struct planner *p, double horizon, int64_t r, double s)
 {
     struct iso_grid grid = *p->grid;
+    double budget = horizon;
+    if (!grid.budgets.n) {
+        enum iso_status st = budget_for(&budget, &grid, horizon, r, s, p->err);
+        if (st != ISO_OK)
+            return st;
+    }
     size_t n_rate = grid.matrix_rates.n;
     for (size_t i = 0; i < (n_rate ? n_rate : 1); i++) {
         if (n_rate)
@@ -200,17 +225,18 @@ static enum iso_status plan_width(struct planner *p, double budget, int64_t r, d
     return ISO_OK;
 }
 
-static enum iso_status plan_cell(struct planner *p, double budget, int64_t r)
+static enum iso_status plan_cell(struct planner *p, double horizon, int64_t r)
 {
     const struct iso_grid *grid = p->grid;
     enum iso_status st = ISO_OK;
-    const struct iso_numbers *widths = widths_for(grid, budget, r);
+    const struct iso_numbers *widths = widths_for(grid, horizon, r);
     if (!widths) {
-        iso_fail(p->err, ISO_BAD_INPUT, "no widths for budget %g and r = %" PRId64, budget, r);
+        iso_fail(p->err, ISO_BAD_INPUT, "no widths for %s %g and r = %" PRId64,
+                 grid->budgets.n ? "budget" : "tokens_per_param", horizon, r);
         return refuse(grid, "widths", ISO_BAD_INPUT, p->err);
     }
     for (size_t i = 0; st == ISO_OK && i < widths->n; i++)
-        st = plan_width(p, budget, r, widths->at[i]);
+        st = plan_width(p, horizon, r, widths->at[i]);
     return st;
 }
 
@@ -244,9 +270,10 @@ enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struc
 {
     struct planner p = {.grid = grid, .err = err};
     enum iso_status st = ISO_OK;
-    for (size_t b = 0; st == ISO_OK && b < grid->budgets.n; b++)
+    const struct iso_numbers *horizons = iso_grid_horizons(grid);
+    for (size_t b = 0; st == ISO_OK && b < horizons->n; b++)
         for (size_t k = 0; st == ISO_OK && k < grid->r.n; k++)
-            st = plan_cell(&p, grid->budgets.at[b], (int64_t)grid->r.at[k]);
+            st = plan_cell(&p, horizons->at[b], (int64_t)grid->r.at[k]);
     if (st == ISO_OK)
         st = check_unique(&p);
     if (st == ISO_OK) {

@@ -18,7 +18,7 @@ struct iso_loop_choice {
     int64_t opt[ISO_LOOP_OPTIONS];
 };
 
-/* Widths for one budget and r; 0 stands for "every one". */
+/* Widths for one budget (or number of tokens per parameter) and r; 0 stands for "every one". */
 struct iso_width_rule {
     double budget;
     int64_t r;
@@ -33,7 +33,9 @@ struct iso_widths {
 struct iso_grid {
     const char *path; /* for messages */
     const char *name;
-    struct iso_numbers budgets, r, seeds;
+    struct iso_numbers budgets;          /* training FLOPs; or else ... */
+    struct iso_numbers tokens_per_param; /* ... tokens per executed parameter */
+    struct iso_numbers r, seeds;
     struct iso_widths widths; /* in units of width_unit */
     int64_t width_unit;       /* d = width_unit · s */
     int64_t depth, prelude, coda, head, seq_len, vocab;
@@ -64,6 +66,9 @@ struct iso_plan_run {
 };
 
 extern const struct iso_key iso_grid_keys[];
+
+/* The budgets, or the tokens per parameter in their place. */
+const struct iso_numbers *iso_grid_horizons(const struct iso_grid *grid);
 
 /* A grid with the paper's settings and no budgets, r or widths. */
 void iso_grid_init(struct iso_grid *grid);

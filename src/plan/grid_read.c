@@ -213,8 +213,9 @@ static void write_widths(struct iso_str *out, const void *field)
 #define FIELD(type, field) .name = #field, .offset = offsetof(struct iso_grid, field), .kind = type
 const struct iso_key iso_grid_keys[] = {
     {FIELD(ISO_KEY_STRING, name), .help = "what reports call this grid"},
-    {FIELD(ISO_KEY_NUMBERS, budgets), .min = 1, .max = 1e30, .required = true,
-     .help = "training budgets in FLOPs"},
+    {FIELD(ISO_KEY_NUMBERS, budgets), .min = 1, .max = 1e30, .help = "training budgets in FLOPs"},
+    {FIELD(ISO_KEY_NUMBERS, tokens_per_param), .min = 1e-6, .max = 1e9,
+     .help = "or tokens per executed parameter, instead of budgets"},
     {FIELD(ISO_KEY_NUMBERS, r), .min = 1, .max = 1e4, .whole = true, .required = true,
      .help = "recurrence counts"},
     {FIELD(ISO_KEY_CUSTOM, widths), .read = read_widths, .write = write_widths, .required = true,
@@ -275,11 +276,15 @@ void iso_grid_init(struct iso_grid *grid)
 /* A rule for a budget or an r that the grid does not have is a slip of the pen. */
 static enum iso_status check_rules(struct iso_settings *s, const struct iso_grid *grid)
 {
+    if (!grid->budgets.n == !grid->tokens_per_param.n)
+        return iso_fail(s->err, ISO_BAD_INPUT,
+                        "%s: exactly one of budgets and tokens_per_param must be given", s->path);
+    const struct iso_numbers *horizons = iso_grid_horizons(grid);
     for (size_t i = 0; i < grid->widths.n; i++) {
         const struct iso_width_rule *rule = &grid->widths.rule[i];
         bool budget_known = rule->budget == 0, r_known = rule->r == 0;
-        for (size_t b = 0; b < grid->budgets.n; b++)
-            budget_known |= rule->budget == grid->budgets.at[b];
+        for (size_t b = 0; b < horizons->n; b++)
+            budget_known |= rule->budget == horizons->at[b];
         for (size_t k = 0; k < grid->r.n; k++)
             r_known |= (double)rule->r == grid->r.at[k];
         char text[32];

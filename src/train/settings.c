@@ -63,7 +63,7 @@ enum iso_status iso_train_read(struct iso_train_settings *s, struct iso_arena *a
     struct iso_settings ctx = {arena, path, err};
     iso_train_defaults(s);
     enum iso_status st = iso_yaml_read(&s->grid.document, arena, path, err);
-    if (st == ISO_OK && iso_yaml_get(s->grid.document, "budgets")) /* every grid has them */
+    if (st == ISO_OK && iso_yaml_get(s->grid.document, "widths")) /* every grid has them */
         return iso_fail(err, ISO_BAD_INPUT,
                         "%s is a grid, not one run; isodepth train %s --run ID trains one of its "
                         "runs, which isodepth plan %s lists",

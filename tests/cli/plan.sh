@@ -55,7 +55,13 @@ broken() {
   got:  $got
   want: isodepth: $2"
 }
-broken '' 'g.yaml: key budgets is missing (training budgets in FLOPs)'
+broken '' 'g.yaml: key r is missing (recurrence counts)'
+broken 'r: 4
+widths: [10]' 'g.yaml: exactly one of budgets and tokens_per_param must be given'
+broken 'r: 4
+widths: [10]
+budgets: [1e18]
+tokens_per_param: [20]' 'g.yaml: exactly one of budgets and tokens_per_param must be given'
 broken 'budgets: [1e18]' 'g.yaml: key r is missing (recurrence counts)'
 broken 'budgets: [1e18]
 r: 4' 'g.yaml: key widths is missing (widths s: one list, or one per budget, or one per budget and r)'
@@ -173,6 +179,20 @@ done
 "$iso" plan --json -- grids/paper.yaml >/dev/null || fail "-- ends options"
 "$iso" plan grids/paper.yaml >/dev/full 2>"$tmp/err"
 [ $? = 1 ] && grep -q 'cannot write to standard output' "$tmp/err" || fail "full disk on stdout"
+# Tokens per executed parameter in place of budgets.
+printf 'r: [1, 4]\nwidths: [6, 10]\ntokens_per_param: [10, 20]\n' > "$tmp/ratio.yaml"
+"$iso" plan "$tmp/ratio.yaml" --csv > "$tmp/ratio.csv" || fail "tokens_per_param"
+python3 - "$tmp/ratio.csv" <<'PY' || fail "tokens per parameter"
+import csv, sys
+runs = list(csv.DictReader(open(sys.argv[1])))
+assert len(runs) == 8
+for i, run in enumerate(runs):
+    n = float(run["n_once"]) + float(run["r"]) * (float(run["n_rec"]) + float(run["n_inject"]))
+    assert abs(float(run["tokens"]) / n - (10 if i < 4 else 20)) < 262144 / n, run
+    flops = float(run["tokens"]) * float(run["flops_per_token"])
+    assert abs(flops / float(run["budget"]) - 1) < 1e-3, run
+PY
+
 # Settings that came later change the id only where they are not at their default.
 ids() { "$iso" plan grids/paper.yaml --csv "$@" | cut -d, -f1 | head -n 2 | tail -n 1; }
 [ "$(ids)" = "$(ids --set schedule.final=0.1)" ] && [ "$(ids)" != "$(ids --set schedule.warmup=0.1)" ] || fail "ids"
