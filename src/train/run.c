@@ -155,22 +155,29 @@ static enum iso_status settle_config(struct job *j)
     return st;
 }
 
+/* A damaged result counts for nothing: it is put aside, and the run finished once more. */
+static enum iso_status put_aside(struct job *j, const char *path)
+{
+    iso_log_warn("%s is damaged; kept as result.json.damaged, the run is finished again", path);
+    return iso_file_move(path, in_dir(j, "result.json.damaged"), j->err);
+}
+
 /* A finished run: says so and returns its status; *done: there is one. */
 static enum iso_status finished(struct job *j, bool *done)
 {
     const char *path = in_dir(j, "result.json");
     struct iso_str text = {0};
     const struct iso_json *v;
-    *done = iso_file_exists(path);
-    if (!*done)
+    if (!iso_file_exists(path))
         return ISO_OK;
     enum iso_status st = iso_file_read(&text, path, j->err);
-    if (st == ISO_OK)
-        st = iso_json_parse(&v, &j->arena, text.text, text.len, path, j->err);
-    iso_str_release(&text);
     if (st != ISO_OK)
-        return iso_fail_in(j->err, st, "%s is damaged; remove it to resume from the last state",
-                           path);
+        return st;
+    *done = iso_record_result_sound(iso_str_text(&text), text.len) &&
+            iso_json_parse(&v, &j->arena, iso_str_text(&text), text.len, path, NULL) == ISO_OK;
+    iso_str_release(&text);
+    if (!*done)
+        return put_aside(j, path);
     if (iso_str_eq(iso_json_string(v, "status", ""), "diverged"))
         return iso_fail(j->err, ISO_DIVERGED,
                         "%s: this run diverged before: %s; remove the directory to try again",

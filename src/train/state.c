@@ -214,12 +214,10 @@ static bool is_whole(const char *dir)
            iso_file_exists(iso_path_in(dir, "%s", optim_file).text);
 }
 
-static enum iso_status open_one(struct iso_state *s, const char *dir, int64_t step,
-                                struct iso_err *err)
+/* `path` becomes the state's. */
+static enum iso_status open_one(struct iso_state *s, char *path, struct iso_err *err)
 {
-    struct iso_str path = {0};
-    iso_str_printf(&path, "%s/" STATE_NAME, dir, step);
-    *s = (struct iso_state){.path = path.text};
+    *s = (struct iso_state){.path = path};
     if (!is_whole(s->path)) { /* killed while it was written: nothing to mention */
         iso_state_close(s);
         return ISO_OK;
@@ -241,8 +239,12 @@ enum iso_status iso_state_open(struct iso_state *s, const char *dir, struct iso_
     enum iso_status st = ISO_OK;
     struct iso_err why;
     *s = (struct iso_state){0};
-    for (size_t i = 0; i < n && !s->path && st != ISO_IO; i++) {
-        st = open_one(s, dir, steps[i], &why);
+    for (size_t i = 0; i <= n && !s->path && st != ISO_IO; i++) {
+        struct iso_str path = {0};
+        iso_str_puts(&path, dir); /* first the one at the end, written before the result */
+        if (i > 0)
+            iso_str_printf(&path, "/" STATE_NAME, steps[i - 1]);
+        st = open_one(s, path.text, &why);
         if (st == ISO_BAD_INPUT) {
             iso_log_warn("%s; not resuming from it", why.msg);
             damaged++;

@@ -42,7 +42,8 @@ struct iso_state {
 enum iso_status iso_state_save(struct iso_trainer *t, const char *dir, bool keep,
                                const struct iso_state_notes *notes, const struct iso_meta *meta,
                                size_t n_meta, struct iso_err *err);
-/* Opens the newest sound state, if there is one; warns about those that are damaged.  Close it. */
+/* Opens the newest sound state, if there is one; warns about those that are damaged.  Close it.
+ * The newest of all is that of iso_state_finish, of a run that lacks only its result. */
 enum iso_status iso_state_open(struct iso_state *s, const char *dir, struct iso_err *err);
 void iso_state_close(struct iso_state *s);
 /* Copies an open state into a trainer; one without a path leaves the trainer as it is. */

@@ -65,6 +65,18 @@ fresh; flip hurt/config.yaml 3
 if "$I" train run.yaml --out hurt --threads 2 2>log; then fail "another identity"; fi
 grep -q 'other settings' log || fail "another identity says: $(cat log)"
 
+# The result: a digit of the loss, a brace.  The run is finished once more, from its last state.
+for share in 6 30 60 99; do
+    rm -rf hurt; cp -r whole hurt; flip hurt/result.json $share
+    resume 'result.json is damaged; kept as result.json.damaged' "the result at $share %"
+    grep -q 'resuming at step 40' log || fail "the result at $share %: $(cat log)"
+done
+python3 - <<'PY' || fail "the checksum of a result"
+import json
+r = json.load(open("whole/result.json"))
+assert len(r["xxh64"]) == 16 and list(r)[-1] == "xxh64", r
+PY
+
 # The finished model: every reader refuses it.
 rm -rf hurt; cp -r whole hurt; flip hurt/model.safetensors 80
 for command in "loss -c hurt -d data" "generate -c hurt -p The -n 3" "inspect hurt"; do

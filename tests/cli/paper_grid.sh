@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The paper's grid with the paper's tokenizer: its vocabulary of 32,008 exceeds the tokenizer's 32,000.
 set -eu
+. "$(dirname "$0")/top.bash"
 grid=$PWD/grids/paper.yaml tokenizer=$PWD/../shared/data/llama2_tokenizer.model
 . tests/cli/train_lib.bash
 "$I" version --json | grep -q '"sentencepiece": true' || { echo "built without SentencePiece"; exit 77; }
@@ -19,6 +20,6 @@ grep -q '"vocab": 32008,' run/result.json && grep -q '"d_model": 384,' run/resul
 # A larger vocabulary, or a smaller one of another tokenizer, is rejected.
 if "$I" train "$grid" --run "$id" --data data --out x "${small[@]}" --set vocab=31999 2>log; then fail "31999"; fi
 grep -q 'vocab: the data in data has 32000, the settings ask for 31999' log || fail "31999: $(cat log)"
-if "$I" generate -c run -p x -n 1 2>log; then fail "bytes"; fi
+if "$I" generate -c run --tokenizer bytes -p x -n 1 2>log; then fail "bytes"; fi
 grep -q 'bytes: the tokenizer has 257 tokens, the model 32008' log || fail "bytes: $(cat log)"
 echo "paper_grid: two steps at s = 6"
