@@ -165,9 +165,10 @@ void iso_check_heavy_tail(struct iso_finding *out, const struct iso_check_input 
             "of the interval are the bound's",
             100 * on_bound);
     else
-        out->message = iso_arena_printf(in->arena,
-                                        "the refits of the bootstrap have a heavy tail %s, %.1f "
-                                        "times a normal one, which the "
-                                        "interval is corrected for (BCa)",
-                                        low > high ? "below" : "above", out->value);
+        out->message = iso_arena_printf(
+            in->arena,
+            "the refits of the bootstrap have a heavy tail %s, %.1f times a normal one, %s",
+            low > high ? "below" : "above", out->value,
+            out->level == ISO_LEVEL_FAIL ? "too heavy for any interval of them"
+                                         : "which the interval is corrected for (BCa)");
 }

@@ -160,7 +160,7 @@ static struct f_test f_test(double squares1, double df1, double squares2, double
 void iso_check_cells(struct iso_finding *out, const struct iso_check_input *in)
 {
     const size_t needed = in->n_slopes + 1 + LEAST_FREEDOM;
-    iso_finding_set(out, (double)needed - (double)in->cells.n, 0);
+    iso_finding_set(out, fmax(0, (double)needed - (double)in->cells.n), 0);
     if (iso_runs_cells_scatter(in->runs)) {
         out->level = ISO_LEVEL_CAUTION;
         out->message = "budgets nearly coincide, but most (budget, r) cells hold one run, so the "
@@ -264,7 +264,7 @@ static const char *phi_with_step(const struct iso_check_input *in)
     struct iso_fit fit;
     options.law = &iso_law_looped_offset;
     if (options.law->relaxes != in->fit->law ||
-        iso_fit_run(&fit, in->runs, &options, NULL) != ISO_OK)
+        iso_fit_run(&fit, in->runs, &options, NULL) != ISO_OK || fit.on_bound[fit.phi_param])
         return "";
     return iso_arena_printf(in->arena, "; with such a step in the law φ would be %.3f", fit.phi);
 }
@@ -336,11 +336,13 @@ void iso_check_cell_noise(struct iso_finding *out, const struct iso_check_input 
     const double per_cell = (double)n / (double)in->cells.n;
     const double shared = sqrt(fmax(0, cell_variance - run_variance) / per_cell);
     iso_finding_set(out, shared / sqrt(run_variance), 2.5);
-    out->message = iso_arena_printf(
-        in->arena,
-        "the runs of a (budget, r) cell share an error of %.2g %% of the loss, %.1f times what "
-        "they differ by",
-        100 * shared, out->value);
+    out->message =
+        shared == 0
+            ? "the runs of a (budget, r) cell share no error beyond what they differ by"
+            : iso_arena_printf(in->arena,
+                               "the runs of a (budget, r) cell share an error of %.2g %% of the "
+                               "loss, %.1f times what they differ by",
+                               100 * shared, out->value);
 }
 
 /* Lack of fit inside the cells against the spread of repeated seeds. */
