@@ -42,7 +42,7 @@ static const char style[] =
     "@media(max-width:640px){body{padding:16px 12px 30px}svg.curves text{font-size:24px}"
     ".done small{display:block;margin:0}}\n";
 
-/* A page whose scheduler was killed goes on renewing itself: it says how old it is. */
+/* A page whose scheduler was killed keeps renewing itself: it says how old it is. */
 static const char script[] =
     "const age = Date.now() / 1000 - Number(document.body.dataset.written);\n"
     "if (age > 90) document.getElementById('age').textContent =\n"

@@ -14,12 +14,12 @@ struct iso_live_page {
 
 void iso_live_page_begin(struct iso_live_page *page, const char *study, const char *title);
 /* Writes the page unless the last one is only seconds old.  It is only a view: one that cannot be
- * written is no error. */
+ * written is not an error. */
 void iso_live_page_show(struct iso_live_page *page, const struct iso_look *look);
 /* The last page, which does not renew itself; `how` says how the work ended: "finished". */
 void iso_live_page_end(struct iso_live_page *page, const struct iso_look *look, const char *how);
 
-/* The page as HTML; `how` is NULL while the work goes on. */
+/* The page as HTML; `how` is NULL while it works. */
 void iso_live_page_write(struct iso_str *out, const struct iso_live_page *page,
                          const struct iso_look *look, const char *how);
 

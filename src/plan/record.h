@@ -87,7 +87,7 @@ double iso_record_flops(const struct iso_record *rec);
 bool iso_record_finished(const struct iso_record *rec);
 
 /* The first planned column in which two records differ, NULL when none does.  What one of them
- * does not know is no difference. */
+ * does not know makes no difference. */
 const struct iso_column *iso_record_differs(const struct iso_record *a, const struct iso_record *b);
 
 /* The columns of some parts as members of the object that `w` is in. */

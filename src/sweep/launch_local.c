@@ -106,7 +106,7 @@ static enum iso_status local_start(struct iso_launch *l, bool *started,
     return st;
 }
 
-/* Whether a child has ended: it then stands in l->ended. */
+/* Whether a child has ended: it is then in l->ended. */
 static bool has_ended(struct iso_launch *l, const struct child *c)
 {
     int status;

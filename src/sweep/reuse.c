@@ -60,7 +60,7 @@ static bool has_budget(const struct iso_sweep *sw, double budget)
 }
 
 /* Writes the run's folder unless it holds a result already. */
-static enum iso_status adopt(struct iso_sweep *sw, struct iso_record *rec, size_t *taken,
+static enum iso_status adopt(struct iso_sweep *sw, struct iso_record *rec, size_t *reused,
                              struct iso_err *err)
 {
     const struct iso_path dir = iso_sweep_path(sw->dir, rec->id, NULL);
@@ -71,7 +71,7 @@ static enum iso_status adopt(struct iso_sweep *sw, struct iso_record *rec, size_
         st = iso_result_write_plan(rec, dir.text, err);
         if (st == ISO_OK)
             st = iso_record_write_result(rec, iso_path_in(dir.text, "result.json").text, err);
-        *taken += st == ISO_OK;
+        *reused += st == ISO_OK;
     }
     return st;
 }
@@ -93,7 +93,7 @@ static enum iso_status check_data(const struct iso_sweep *sw, const struct iso_r
 }
 
 static enum iso_status take(struct iso_sweep *sw, const struct iso_record *found, const char *from,
-                            bool share_r1, size_t *taken, struct iso_err *err)
+                            bool share_r1, size_t *reused, struct iso_err *err)
 {
     bool finished = found->state == ISO_STATE_DIVERGED ||
                     (found->state == ISO_STATE_DONE && isfinite(found->loss));
@@ -119,18 +119,18 @@ static enum iso_status take(struct iso_sweep *sw, const struct iso_record *found
     rec.state = found->state;
     rec.wanted = true;
     iso_record_set_text(&rec, iso_column_find("source"), from);
-    size_t before = *taken;
-    st = adopt(sw, &rec, taken, err);
+    size_t before = *reused;
+    st = adopt(sw, &rec, reused, err);
     if (st == ISO_OK && !mine)
         *ISO_PUSH(sw->runs, sw->n, sw->room) = rec;
-    else if (st == ISO_OK && *taken > before)
+    else if (st == ISO_OK && *reused > before)
         *mine = rec;
     if (st == ISO_OK && mine)
         mine->wanted = true;
     return st;
 }
 
-enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *taken,
+enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *reused,
                                 struct iso_err *err)
 {
     struct iso_record *recs = NULL;
@@ -139,7 +139,7 @@ enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *
     enum iso_status st = iso_dir_exists(from) ? iso_sweep_read(&recs, &n, from, err)
                                               : read_csv(&recs, &n, from, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++)
-        st = take(sw, &recs[i], from, share_r1, taken, err);
+        st = take(sw, &recs[i], from, share_r1, reused, err);
     free(recs);
     return st;
 }

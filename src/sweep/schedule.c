@@ -498,7 +498,7 @@ static enum iso_status make_jobs(struct scheduler *s)
     return st;
 }
 
-/* A message about leaving early, and what becomes of the runs that go on. */
+/* A message about leaving early, and what becomes of the runs that continue. */
 static enum iso_status leave(struct scheduler *s, enum iso_status st, const char *why)
 {
     struct iso_str bye = {0};
@@ -531,7 +531,7 @@ static enum iso_status conclude(struct scheduler *s)
 }
 
 /* The signals that the loop waits for.  A hang-up that nohup made to be ignored stays ignored;
- * SIGINT is taken all the same, since shells ignore it for everything that they put into the
+ * SIGINT is handled all the same, since shells ignore it for everything that they put into the
  * background, and whoever sends it there means it. */
 static void choose_signals(sigset_t *signals)
 {

@@ -1,7 +1,7 @@
 /* study.db: the scheduler's book of a study.  SQLite is included by store.c only.
  *
  * The store repeats what the run folders say, so that it can be asked questions and so that
- * attempts are remembered; it can be made anew from the folders at any time.  One process writes
+ * attempts are remembered; it can be rebuilt from the folders at any time.  One process writes
  * (the scheduler, which holds the study's lock), any number may read. */
 #ifndef ISO_SWEEP_STORE_H
 #define ISO_SWEEP_STORE_H

@@ -130,7 +130,7 @@ enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err)
     return st;
 }
 
-/* What the results in a study's folders were trained on: one checksum, "" when none tells. */
+/* What the results in a study's folders were trained on: one checksum, "" when none says. */
 static enum iso_status trained_on(struct iso_str *checksum, const char *study, struct iso_err *err)
 {
     struct iso_str first = {0};
@@ -141,12 +141,12 @@ static enum iso_status trained_on(struct iso_str *checksum, const char *study, s
         const struct iso_path dir = iso_sweep_path(study, names[i], NULL);
         struct iso_record rec;
         iso_record_init(&rec);
-        bool tells =
+        bool known =
             iso_result_read(&rec, dir.text, NULL) == ISO_RESULT_GOOD && rec.data_checksum[0];
-        if (tells && !checksum->len) {
+        if (known && !checksum->len) {
             iso_str_puts(checksum, rec.data_checksum);
             iso_str_puts(&first, names[i]);
-        } else if (tells && !iso_str_eq(checksum->text, rec.data_checksum)) {
+        } else if (known && !iso_str_eq(checksum->text, rec.data_checksum)) {
             st = iso_fail(err, ISO_BAD_INPUT,
                           "%s: run %s was trained on the data %s, run %s on %s; move the folders "
                           "of one kind away",

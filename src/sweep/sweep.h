@@ -10,7 +10,7 @@
  *         .running           held by whoever trains the run
  *
  * The folders are the truth and the store is a view of them: opening a study puts the two in
- * line, and a store that is lost is made anew. */
+ * line, and a store that is lost is rebuilt. */
 #ifndef ISO_SWEEP_SWEEP_H
 #define ISO_SWEEP_SWEEP_H
 
@@ -36,7 +36,7 @@ enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err);
 enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err);
 
 /* The data must not change in the life of a study: their checksum is remembered the first time, and
- * another one is refused later.  A store that was made anew learns it from the results. */
+ * another one is refused later.  A rebuilt store learns it from the results. */
 enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, struct iso_err *err);
 
 /* Adds the runs of the grid; runs that the grid no longer has are kept but not wanted.  A run
@@ -45,8 +45,8 @@ enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *
                                struct iso_err *err);
 /* Adds finished runs of another study or table: the same ids, and, when no run of this grid has
  * r = 1, the r = 1 runs at this grid's budgets.  Refuses a run that was trained on other data than
- * the pinned ones.  *taken counts them. */
-enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *taken,
+ * the pinned ones.  *reused counts them. */
+enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *reused,
                                 struct iso_err *err);
 /* Puts every run's state in line with its folder and writes the store. */
 enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err);

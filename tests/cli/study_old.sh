@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A study of version 0.1.0 (tests/data/study-0.1.0.tar.gz: eight finished runs, one that was stopped
-# on its way, one not begun; plain kernels) opens, goes on and is reused by this version.
+# on its way, one not begun; plain kernels) opens, is resumed and is reused by this version.
 set -u
 . "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
@@ -19,10 +19,10 @@ cp -r study untouched
 cmp -s study/study.db untouched/study.db || fail "looking changed the store"
 "$iso" fit study --resamples 0 | grep -q '^phi = ' || fail "fit"
 
-# It goes on: finished runs count, the half-trained one ends as if it had never stopped.  Where
+# Resumed: finished runs count, the half-trained one ends as if it had never stopped.  Where
 # this version computes other digits than the old one it has to begin again, and say so.
 sweep() { "$iso" sweep study/grid.yaml --no-fit --data data "$@"; }
-sweep --out study > out 2> log || { cat log; fail "going on"; }
+sweep --out study > out 2> log || { cat log; fail "resuming"; }
 grep -q '10 runs: 10 done' out || fail "all done: $(cat out)"
 [ "$(grep -c ' started' log)" = 2 ] || { cat log; fail "finished runs were trained again"; }
 grep -q 'resuming at step 31\|starting again from step 0' study/runs/$half/train.log || fail "neither of the two"
@@ -42,7 +42,7 @@ for from in untouched old.csv; do
     grep -q '10 runs: 10 done' out || fail "--reuse $from: all done"
 done
 
-# A store that is lost is made anew from the folders.
+# A store that is lost is rebuilt from the folders.
 "$iso" sweep --rebuild --out untouched > out 2> log || { cat log; fail "rebuild"; }
 grep -q '8 done' out || { cat out; fail "rebuild: finished runs count"; }
 echo ok

@@ -32,7 +32,7 @@ disturb() {
             [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null && kills=$((kills + 1))
         done
         wait $scheduler 2>/dev/null
-        # Finished before the twentieth kill: one run goes, and it goes on.
+        # Finished before the twentieth kill: one run is removed, and it resumes.
         if [ "$(find "$study/runs" -name result.json | wc -l)" = 12 ]; then
             rm -r "$study/runs/$(ls "$study/runs" | shuf -n 1 --random-source=<(yes "$RANDOM"))"
         fi

@@ -114,5 +114,5 @@ wait
 [ "$(python3 -c '
 import sqlite3
 print(sqlite3.connect("held/study.db").execute("SELECT count(*) FROM attempt").fetchone()[0])')" = 6 ] ||
-    fail "each attempt stands in the store once"
+    fail "each attempt is in the store once"
 echo ok

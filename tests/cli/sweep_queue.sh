@@ -117,7 +117,7 @@ tail -n 1 fake/calls | grep -qF -- '--array=1-6%2 ' || fail "resuming: $(tail -n
 sweep 'back\slash' > out 2> log && fail "a backslash"
 want 'rename the folder' log "a backslash"
 
-# Tasks go on without their scheduler, and status and runs know.
+# Tasks continue without their scheduler, and status and runs know.
 STANDIN_SLEEP=1 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --out alone > out 2> log &
 scheduler=$!
 for _ in $(seq 100); do
@@ -129,7 +129,7 @@ wait $scheduler 2>/dev/null
 "$iso" status alone > out
 want '6 runs: 6 running' out "status of tasks without a scheduler"
 want 'no scheduler is at work' out "status of tasks without a scheduler"
-[ "$("$iso" runs alone --csv --where status=running | wc -l)" = 7 ] || fail "runs of tasks that go on"
+[ "$("$iso" runs alone --csv --where status=running | wc -l)" = 7 ] || fail "runs of tasks that continue"
 sweep alone > out 2> log || { cat log; fail "finding the tasks again"; }
 [ "$(find alone/slurm -name '*.job' | wc -l)" = 1 ] || fail "tasks under way were submitted again"
 
