@@ -3,9 +3,10 @@
 # sideways scrolling, and readable in light and dark.
 set -u
 command -v chromium >/dev/null || { echo "no chromium"; exit 77; }
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 export ISO_TRAIN_PROGRAM STANDIN_STEPS=25 STANDIN_SLEEP=0.1
-ISO_TRAIN_PROGRAM=$(realpath "$(dirname "$0")/../standin_trainer")
+ISO_TRAIN_PROGRAM=$standin
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml

@@ -2,8 +2,8 @@
 # `sweep --out STUDY` alone resumes a study as it was started; status knows what it resumes from;
 # eval and generate find the tokenizer of the data.
 set -u
+. "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
-standin=$(realpath "$(dirname "$0")/../standin_trainer")
 suite=$(realpath tests/golden/data/eval)
 make_data
 cd "$tmp" || exit 1
