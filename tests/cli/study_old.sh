@@ -4,7 +4,6 @@
 set -u
 . "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
-standin=$(realpath "$(dirname "$0")/../standin_trainer")
 tar -C "$tmp" -xf tests/data/study-0.1.0.tar.gz || fail "unpack"
 cd "$tmp" || exit 1
 export ISO_CPU=ref # those of the half-trained run, on every machine
