@@ -435,7 +435,7 @@ static void diverged(struct job *j, const char *fmt, ...)
     va_end(ap);
 }
 
-/* After a step: goes on with finite numbers and a gradient only. */
+/* After a step: without finite numbers and a gradient, the run ends. */
 static void judge_step(struct job *j, double loss, double grad_norm)
 {
     if (!isfinite(loss))
@@ -444,7 +444,7 @@ static void judge_step(struct job *j, double loss, double grad_norm)
         diverged(j, "the gradient at step %" PRId64 " is 0", j->trainer->step);
 }
 
-/* At the end: a model that is worse than guessing, or than it was before, is no result. */
+/* At the end: a model that is worse than guessing, or than it was before, is not a result. */
 static void judge_run(struct job *j, double loss)
 {
     double guess = log((double)j->run.arch.vocab), rise = iso_watch_rise(&j->trainer->watch);

@@ -1,6 +1,6 @@
 /* A training run from its settings to its result, in one directory:
  *
- *   config.yaml            the resolved settings; a run with others is refused
+ *   config.yaml            the resolved settings; a run with others is rejected
  *   metrics.jsonl          one line per step
  *   checkpoint-N/, latest  the saved states, while the run is under way
  *   model.safetensors, optimiser.safetensors     at the end

@@ -32,7 +32,7 @@ enum iso_status iso_train_read(struct iso_train_settings *s, struct iso_arena *a
 enum iso_status iso_train_from_grid(struct iso_train_settings *s, struct iso_arena *arena,
                                     const char *path, const char *id, struct iso_err *err);
 /* One "key=value" on top of what is there.  A horizon takes the place of the file's; a second one
- * stands beside it, and iso_train_resolve refuses the two. */
+ * is kept beside it, and iso_train_resolve rejects the two. */
 enum iso_status iso_train_set(struct iso_train_settings *s, struct iso_arena *arena,
                               const char *assignment, struct iso_err *err);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # damage: a bit flipped, or a piece cut off, in any file of an unfinished run is never resumed
-# silently; the run ends with the same bytes as one that was never touched, or is refused.
+# silently; the run ends with the same bytes as one that was never touched, or is rejected.
 set -eu
 . "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
@@ -77,7 +77,7 @@ r = json.load(open("whole/result.json"))
 assert len(r["xxh64"]) == 16 and list(r)[-1] == "xxh64", r
 PY
 
-# The finished model: every reader refuses it.
+# The finished model: every reader rejects it.
 rm -rf hurt; cp -r whole hurt; flip hurt/model.safetensors 80
 for command in "loss -c hurt -d data" "generate -c hurt -p The -n 3" "inspect hurt"; do
     # shellcheck disable=SC2086

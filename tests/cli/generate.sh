@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# generate: seeds, depths, cache budgets, and what is refused.
+# generate: seeds, depths, cache budgets, and what is rejected.
 set -eu
 . "$(dirname "$0")/top.bash"
 chain_model=$PWD/tests/cli/chain_model.py

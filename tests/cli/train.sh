@@ -54,7 +54,7 @@ assert all(0 < s["decay_mean"] <= s["decay_max"] < 1 for s in steps), steps
 assert abs(steps[0]["decay_mean"] - 0.5) < 0.05, steps[0]
 PY
 
-# Done is done; other settings are refused; the resolved config repeats the run.
+# Done is done; other settings are rejected; the resolved config repeats the run.
 "$I" train run.yaml --out run 2>log && grep -q 'already done' log || fail "done again: $(cat log)"
 if "$I" train run.yaml --out run --set seed=2 2>log; then fail "another seed was accepted"; fi
 grep -q 'other settings' log || fail "refusal says: $(cat log)"
@@ -88,7 +88,7 @@ grep -q 'data: the tokenizer .* not the one .*wanted 123456789abcdef0' log || fa
 if "$I" generate -c other.safetensors -p The 2>log; then fail "another tokenizer"; fi
 grep -q 'bytes: the tokenizer .* not the one' log || fail "generate says: $(cat log)"
 
-# All checkpoints are kept on request; a run that begins with another's weights goes on at its loss, and
+# All checkpoints are kept on request; a run that begins with another's weights continues at its loss, and
 # is not the run that begins at random.
 "$I" -q train run.yaml --out kept --threads 2 --keep --set steps=12 --set save_every=3
 [ "$(ls -d kept/checkpoint-* | wc -l)" = 4 ] || fail "checkpoints: $(ls kept)"
@@ -139,7 +139,7 @@ grep -q 'isodepth plan' log || fail "unknown id says: $(cat log)"
 if "$I" train grid.yaml --out x 2>log; then fail "a whole grid was accepted"; fi
 grep -q 'grid.yaml is a grid.*--run ID.*isodepth plan grid.yaml' log || fail "a grid: $(cat log)"
 
-# What cannot fit is refused before it starts; mistakes name the place.
+# What cannot fit is rejected before it starts; mistakes name the place.
 if "$I" train run.yaml --out big --set d_model=4096 --memory 0.5 2>log; then fail "too big"; fi
 grep -q 'needs .* GB' log || fail "memory refusal says: $(cat log)"
 if "$I" train run.yaml --out x --set depth=5 2>log; then fail "impossible depth"; fi
@@ -148,7 +148,7 @@ sed 's/d_model/d_modle/' run.yaml >typo.yaml
 if "$I" train typo.yaml --out x 2>log; then fail "typo"; fi
 grep -q 'typo.yaml:2: unknown key d_modle. Did you mean d_model' log || fail "typo: $(cat log)"
 
-# SIGTERM: the step ends, the state is saved, exit code 3; starting again goes on.
+# SIGTERM: the step ends, the state is saved, exit code 3; starting again resumes.
 "$I" train run.yaml --out cut --threads 2 --set steps=100000 2>log &
 pid=$!
 for _ in $(seq 100); do [ -s cut/metrics.jsonl ] && break; sleep 0.1; done

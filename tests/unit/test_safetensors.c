@@ -56,7 +56,7 @@ static void test_round_trip(void **state)
     iso_safetensors_close(&f);
 }
 
-/* A file that was changed in any one bit is refused; the only bits that may go unnoticed are those
+/* A file that was changed in any one bit is rejected; the only bits that may go unnoticed are those
  * whose change leaves no checksum, and then `checked` is false. */
 static void test_checksum(void **state)
 {
