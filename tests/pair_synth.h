@@ -15,6 +15,7 @@ struct pair_synth {
     struct synth_law base, variant;
     double run_noise, cell_noise; /* sd in nats */
     bool common_cells;            /* a cell's error is the same in both recipes */
+    bool same_tokens;             /* the variant has the base's FLOPs */
     uint64_t seed;
 };
 
@@ -70,10 +71,12 @@ static inline void pair_runs(struct iso_runs table[2], const struct pair_synth *
                 pair_row(&base, budget, width, r, synth_flops(64 * width, r, 1), &p->base,
                          cell + p->run_noise * iso_rng_normal(&rng));
             }
-            for (int i = 0; r > 1 && pair_width[b][i]; i++)
+            for (int i = 0; r > 1 && pair_width[b][i]; i++) {
+                const double d = 64 * pair_width[b][i];
                 pair_row(&variant, budget, pair_width[b][i], r,
-                         pair_flops(64 * pair_width[b][i], r), &p->variant,
+                         p->same_tokens ? synth_flops(d, r, 1) : pair_flops(d, r), &p->variant,
                          (p->common_cells ? cell : other) + p->run_noise * iso_rng_normal(&rng));
+            }
         }
     pair_read(&table[0], &base);
     pair_read(&table[1], &variant);

@@ -50,6 +50,22 @@ static void test_change(void **state)
     check("-0.08, both recipes' cells share noise", -0.08, 5e-3, true);
 }
 
+/* No channel but capacity: every interval that excludes 0 is a wrong verdict. */
+static void test_same_tokens(void **state)
+{
+    (void)state;
+    static const char *const what[] = {"same tokens, independent noise",
+                                       "same tokens, cells share noise",
+                                       "same tokens, both recipes' cells"};
+    for (int kind = 0; kind < 3; kind++) {
+        struct pair_synth p = pair_of(0, kind ? 5e-3 : 0, kind == 2);
+        p.same_tokens = true;
+        const struct pair_counts n = study(what[kind], &p);
+        assert_true(n.wrong <= MOST_WRONG);
+        assert_true(n.headline >= LEAST_COVERED);
+    }
+}
+
 /* A law that is not shared: the looped runs of the variant have another E, beta or B. */
 static void test_other_law(void **state)
 {
@@ -79,9 +95,8 @@ static void test_resampled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_change),
-        cmocka_unit_test(test_change),
-        cmocka_unit_test(test_other_law),
+        cmocka_unit_test(test_no_change),   cmocka_unit_test(test_change),
+        cmocka_unit_test(test_same_tokens), cmocka_unit_test(test_other_law),
         cmocka_unit_test(test_resampled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
