@@ -1,4 +1,4 @@
-/* Any bytes as the meta.json of a packed directory of two good shards; what stands behind a NUL
+/* Any bytes as the meta.json of a packed directory of two good shards; what follows a NUL
  * byte takes the place of the first shard.  A directory that opens has rows to read. */
 #include "data/loader.h"
 

@@ -1,4 +1,5 @@
-/* Any bytes as the record of a task's scores: what is taken has tokens, and a loss or no right. */
+/* Any bytes as the record of a task's scores: what is accepted has tokens, and a loss or no right.
+ */
 #include "eval/scores.h"
 
 #include <math.h>

@@ -49,7 +49,7 @@ static const char script[] =
     "  'Not written for ' + Math.round(age / 60) + ' min: the scheduler may have been stopped; "
     "isodepth status shows it.';\n";
 
-/* --- distinct budgets and r, which colours and dashes stand for --- */
+/* --- distinct budgets and r, which colours and dashes show --- */
 
 struct keys {
     double *budget, *r;

@@ -422,7 +422,7 @@ enum iso_status iso_pq_decode(struct iso_pq_values *v, size_t n, int encoding,
                        ? ISO_OK
                        : iso_fail(err, ISO_BAD_INPUT,
                                   column->use == ISO_PQ_DOCUMENTS
-                                      ? "damaged %s values, or integers that are no token ids"
+                                      ? "damaged %s values, or integers that are not token ids"
                                       : "damaged %s values",
                                   decoders[i].name);
     return iso_fail(err, ISO_BAD_INPUT,

@@ -40,7 +40,7 @@ static bool same_block(const struct iso_run *a, const struct iso_run *b, enum is
 
 void iso_blocks_init(struct iso_blocks *b, const struct iso_runs *runs, enum iso_block block)
 {
-    /* The table is sorted, so that the runs of any block stand together. */
+    /* The table is sorted, so the runs of any block are together. */
     *b = (struct iso_blocks){.n_runs = runs->n, .of_run = ISO_NEW_N(size_t, runs->n + 1)};
     for (size_t i = 0; i < runs->n; i++) {
         if (i == 0 || !same_block(&runs->at[i], &runs->at[i - 1], block))
@@ -65,7 +65,7 @@ void iso_blocks_draw(unsigned *count, const struct iso_blocks *b, struct iso_rng
     free(times);
 }
 
-/* A refit on one budget or one r ends anywhere, and would be taken for the spread of phi. */
+/* A refit on one budget or one r ends anywhere, and would pass for the spread of phi. */
 static bool tells_phi(const struct iso_design *x, const struct iso_runs *runs)
 {
     if (x->phi == ISO_NO_PARAM || x->lower[x->phi] == x->upper[x->phi])
@@ -74,9 +74,9 @@ static bool tells_phi(const struct iso_design *x, const struct iso_runs *runs)
     for (size_t i = 0; i < x->n; i++)
         if (x->run[i] != SIZE_MAX)
             *ISO_PUSH(drawn.at, drawn.n, drawn.room) = runs->at[x->run[i]];
-    const bool tells = !iso_runs_undetermined(&drawn);
+    const bool determined = !iso_runs_undetermined(&drawn);
     iso_runs_release(&drawn);
-    return tells;
+    return determined;
 }
 
 bool iso_resample_usable(const struct iso_design *x, const struct iso_runs *runs)

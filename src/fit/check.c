@@ -50,7 +50,7 @@ const struct iso_check iso_check_table[] = {
         .reason =
             "above 2.5: one clean study of 800; fails above 5, or with 1 % of the refits on the "
             "bound of phi: the ends are luck",
-        .advice = "add cells: some resamples hold too few to tell φ; look at the profile",
+        .advice = "add cells: some resamples hold too few to determine φ; look at the profile",
         .phi_only = true,
         .may_fail = true,
         .run = iso_check_heavy_tail,

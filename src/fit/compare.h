@@ -34,7 +34,7 @@ enum iso_verdict {
     ISO_VERDICT_LOSS,         /* delta phi below 0, and no more tokens */
     ISO_VERDICT_UNDECIDED,    /* the interval contains 0, and no more tokens */
     ISO_VERDICT_NONE,         /* too few cells for an interval */
-    ISO_VERDICT_UNDETERMINED, /* these runs cannot tell phi */
+    ISO_VERDICT_UNDETERMINED, /* these runs do not determine phi */
 };
 
 /* What one estimator says.  Every number is NaN when the runs do not determine it. */
@@ -76,7 +76,7 @@ struct iso_variant {
     struct iso_finding shared_finding;
     const struct iso_delta *headline; /* the one of the two that the test allows */
     enum iso_trust trust;             /* the worst of base, variant and shared law */
-    const char *undetermined;         /* why the runs cannot tell delta phi, or NULL */
+    const char *undetermined;         /* why the runs do not determine delta phi, or NULL */
     const char *sentence;             /* the headline in words */
 };
 

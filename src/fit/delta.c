@@ -49,7 +49,7 @@ struct job {
     const struct iso_runs *base, *variant;
     struct iso_design base_x, variant_x;
     const struct iso_fit *base_fit;
-    const struct iso_delta *channels; /* whose channels tell the token gain */
+    const struct iso_delta *channels; /* whose channels show the token gain */
     const struct iso_fit_options *options;
     struct laws all; /* fits to all runs */
     size_t n_cells;

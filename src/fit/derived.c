@@ -96,7 +96,7 @@ struct iso_flops_curve iso_flops_curve_of(struct iso_arena *arena, const struct 
     }
     double coefficient[2] = {mean / (double)n, 0};
     (void)iso_least_squares(coefficient, x, y, NULL, n, 2);
-    if (!(coefficient[0] > 0) || !(coefficient[1] >= 0)) { /* sizes too close to tell apart */
+    if (!(coefficient[0] > 0) || !(coefficient[1] >= 0)) { /* sizes too close to distinguish */
         coefficient[0] = mean / (double)n;
         coefficient[1] = 0;
     }

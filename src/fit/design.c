@@ -222,7 +222,7 @@ static bool same_design(const struct iso_run *a, const struct iso_run *b)
 
 static size_t distinct_runs(const struct iso_runs *runs)
 {
-    size_t n = 0; /* the table is sorted, so equal designs stand together */
+    size_t n = 0; /* the table is sorted, so equal designs are together */
     for (size_t i = 0; i < runs->n; i++)
         n += i == 0 || !same_design(&runs->at[i], &runs->at[i - 1]);
     return n;

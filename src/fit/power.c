@@ -117,7 +117,7 @@ static void draw_noise(double *noise, const struct job *job, size_t repetition, 
     free(cell);
 }
 
-/* Puts simulated losses into a copy of the design and fits it.  Row i of the design stands for run
+/* Puts simulated losses into a copy of the design and fits it.  Row i of the design belongs to run
  * i modulo n_runs; the second half of a paired design is the variant's. */
 static void refit(double *param, const struct job *job, const struct iso_design *from,
                   const double *noise, const double *variant_noise, size_t repetition)

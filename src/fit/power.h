@@ -9,7 +9,7 @@
 
 struct iso_power_options {
     struct iso_fit_options fit;       /* the law must be joint */
-    double A, alpha, B, beta, E, phi; /* the law that is taken for true */
+    double A, alpha, B, beta, E, phi; /* the law to simulate */
     double run_noise;                 /* sd of ln L from run to run */
     double cell_noise;                /* sd of ln L shared by a (budget, r) cell */
     size_t repetitions;               /* simulated studies */

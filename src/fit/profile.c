@@ -3,8 +3,8 @@
  * For an M-estimator 2 (rho(phi) - rho(best)) E psi' / E psi^2 is about chi-square with one
  * degree of freedom at the true phi (Schrader and Hettmansperger, 1980), if errors are
  * independent from run to run.  E psi^2 is the mean over the residuals; E psi', the share of
- * residuals inside +-delta, is taken from the density over the inner half of the residuals, because
- * few lie inside a small delta. */
+ * residuals inside +-delta, is estimated from the density over the inner half of the residuals,
+ * because few lie inside a small delta. */
 #include "fit/interval.h"
 
 #include "base/parallel.h"

@@ -207,7 +207,7 @@ void iso_regret_release(struct iso_regret *regret)
 
 enum iso_status iso_runs_check_rates(const struct iso_runs *runs, struct iso_err *err)
 {
-    for (size_t i = 1; i < runs->n; i++) { /* runs of one size stand together */
+    for (size_t i = 1; i < runs->n; i++) { /* runs of one size are together */
         const struct iso_run *a = &runs->at[i - 1], *b = &runs->at[i];
         if (a->budget == b->budget && a->r == b->r && a->label == b->label &&
             iso_run_params(a) == iso_run_params(b) && fabs(a->lr_base - b->lr_base) > 0)

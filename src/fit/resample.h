@@ -15,7 +15,7 @@ void iso_blocks_release(struct iso_blocks *b);
 /* Draws as many blocks as there are, with replacement; count[i] is how often run i is in. */
 void iso_blocks_draw(unsigned *count, const struct iso_blocks *b, struct iso_rng *rng);
 /* Whether a resample of `runs` determines every free parameter: enough runs, some looped, each phi
- * seen, and budgets and recurrences that tell it. */
+ * seen, and budgets and recurrences that determine it. */
 bool iso_resample_usable(const struct iso_design *x, const struct iso_runs *runs);
 
 #endif

@@ -19,7 +19,7 @@ double iso_run_flops_per_token(const struct iso_run *run)
     return isnan(run->flops_per_token) ? run->budget / run->tokens : run->flops_per_token;
 }
 
-/* By budget, r, size, tokens, seed, then as read: equal designs stand together. */
+/* By budget, r, size, tokens, seed, then as read: equal designs are together. */
 static int compare_runs(const void *va, const void *vb)
 {
     const struct iso_run *a = va, *b = vb;
@@ -202,7 +202,7 @@ bool iso_runs_cells_scatter(const struct iso_runs *runs)
 {
     size_t n_cells = 0, n_single = 0, n_budgets = 0, n_nominal = 0;
     double nominal = 0;
-    for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell stand together */
+    for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell are together */
         const struct iso_run *run = &runs->at[i];
         const bool first = i == 0 || !same_cell(run - 1, run);
         const bool last = i + 1 == runs->n || !same_cell(run, run + 1);

@@ -109,8 +109,8 @@ size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct 
 /* Whether most cells hold one run because budgets nearly coincide: FLOPs as counted instead of
  * the nominal ones.  A bootstrap over such cells is one over runs. */
 bool iso_runs_cells_scatter(const struct iso_runs *runs);
-/* Why these runs cannot tell phi, or NULL.  A fit ends somewhere whatever the runs are; this is
- * said before anyone believes the number.  Budgets within 1 % are one. */
+/* Why these runs do not determine phi, or NULL.  A fit ends somewhere whatever the runs are; this
+ * is said before anyone believes the number.  Budgets within 1 % are one. */
 const char *iso_runs_undetermined(const struct iso_runs *runs);
 
 #endif

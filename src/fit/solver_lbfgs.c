@@ -52,14 +52,14 @@ static void finish(struct iso_solution *sol, const struct iso_design *x, int max
     for (size_t p = 0; p < x->n_param; p++)
         unit[p] = width(x, p) > 0 ? (sol->param[p] - x->lower[p]) / width(x, p) : 0;
     nlopt_opt opt = nlopt_create(NLOPT_LD_LBFGS, (unsigned)x->n_param);
-    nlopt_set_vector_storage(opt, 10); /* else 25 MB are taken for every call */
+    nlopt_set_vector_storage(opt, 10); /* otherwise every call allocates 25 MB */
     nlopt_set_lower_bounds1(opt, 0);
     nlopt_set_upper_bounds1(opt, 1);
     nlopt_set_min_objective(opt, evaluate, &problem);
     nlopt_set_ftol_rel(opt, 1e-14);
     nlopt_set_maxeval(opt, max_iterations);
     double value;
-    /* A bare failure near round-off is no lost fit: the best point seen is kept either way. */
+    /* A bare failure near round-off is not a lost fit: the best point seen is kept either way. */
     (void)nlopt_optimize(opt, unit, &value);
     nlopt_destroy(opt);
     sol->value = problem.best;

@@ -10,7 +10,7 @@
  *    handful of steps from the second stage's end.
  * Steps are damped (Levenberg and Marquardt; the damping follows Nielsen's rule) and cut to the
  * box (Bertsekas): parameters on a bound that the descent pushes against are held. A step is
- * taken only if it lowers the objective. */
+ * accepted only if it lowers the objective. */
 #include "fit/solver.h"
 
 #include <math.h>

@@ -18,8 +18,8 @@
 
 #include <immintrin.h>
 
-/* GCC 12's tile intrinsics do not tell the compiler which memory they read and write, so every
- * one that touches memory stands between barriers. */
+/* GCC 12's tile intrinsics do not say which memory they read and write, so every
+ * one that touches memory is between barriers. */
 #define ISO_TILE_MEMORY(p) __asm__ volatile("" : : "r"(p) : "memory")
 
 /* Gives all eight tiles of this thread their full size. */

@@ -58,7 +58,7 @@ static float softmax_row(float *s, float *max, float *sum, float scale, size_t n
     return older;
 }
 
-/* One head against the chunk of keys c0..c0+n-1.  Query t stands at position first + t. */
+/* One head against the chunk of keys c0..c0+n-1.  Query t is at position first + t. */
 static void attend_chunk(float *out, float *lse, float *max, float *sum,
                          const struct iso_attended *x, float *scratch, size_t c0, size_t n,
                          size_t D, size_t Q)

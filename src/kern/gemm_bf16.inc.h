@@ -6,7 +6,7 @@
  *
  * where c[32, 32] = (add ? c : 0) + one band times one panel, over `blocks` blocks of 32 steps.
  *
- * A product over k does not mind in which order the k are taken, so a pair of bf16 in a tile is
+ * A product over k does not depend on the order of the k, so a pair of bf16 in a tile is
  * (k, k + 16) of a block of 32 steps, for both sides alike: packing is then plain arithmetic on
  * whole vectors, without a shuffle.
  *

@@ -40,7 +40,7 @@ struct iso_packed {
     size_t K, N;
 };
 
-/* What attention reads of one sequence: T queries, which stand at the positions first, first + 1,
+/* What attention reads of one sequence: T queries, at the positions first, first + 1,
  * ..., and a row of key [D] and value [D] for each position from 0 to the last query's. */
 struct iso_attended {
     const float *q, *kv;
@@ -115,7 +115,7 @@ struct iso_kern {
     /* --- softcap and cross-entropy over the first V_real of V columns ---
      * z [M, V]: raw logits in; when `scale` is not 0 they become scale * dloss/dz (0 in the
      * padded columns).  loss[m] in nats; a target below 0 is not counted (loss 0, gradient 0).
-     * `hit` (may be NULL) tells whether no logit is above the target's.  cap > 0. */
+     * `hit` (may be NULL) says whether no logit is above the target's.  cap > 0. */
     void (*softcap_xent)(float *loss, unsigned char *hit, float *z, const int32_t *target, size_t M,
                          size_t V, size_t V_real, float cap, float scale);
 

@@ -2,7 +2,7 @@
  *
  * They are the oracle of every faster table and the table of machines that have none.  Sums are
  * kept in double and rounded once, so a difference between this table and another one is the
- * other one's rounding.  The formulas stand at each kernel; the shapes stand in kern.h.
+ * other one's rounding.  The formulas are at each kernel, the shapes in kern.h.
  *
  * The packed right-hand side is simply B in row-major order. */
 #include "kern/tables.h"

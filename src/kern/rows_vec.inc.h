@@ -1,5 +1,5 @@
 /* Element-wise and row-wise kernels in vector registers; part of kern_vec.inc.h.  The formulas
- * stand in kern_ref.c. */
+ * are in kern_ref.c. */
 
 static void copy_vec(float *y, const float *x, size_t n)
 {

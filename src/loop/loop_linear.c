@@ -1,7 +1,7 @@
 /* Linear injection: u = W [e ‖ h], W is d x 2d and starts as [I ‖ 0], so u = e at first
  * (Geiping et al., 2025).  The default of the paper.
  *
- * Both halves share one product: [e ‖ h] stands side by side in `saved`, of which only the
+ * Both halves share one product: [e ‖ h] is side by side in `saved`, of which only the
  * h half changes from one iteration to the next. */
 #include "loop/loop.h"
 

@@ -1,5 +1,5 @@
 /* A model in a file: safetensors with the names of the paper's code; the architecture, and what
- * else the writer wants to tell, is in the metadata. */
+ * else the writer wants to record, is in the metadata. */
 #ifndef ISO_MODEL_CHECKPOINT_H
 #define ISO_MODEL_CHECKPOINT_H
 

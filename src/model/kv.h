@@ -1,4 +1,4 @@
-/* A cache of keys and values: what stands before the sequences of a pass.
+/* A cache of keys and values: what precedes the sequences of a pass.
  *
  * Slot s holds the keys and values of one execution of one layer: at + s longest 2d is [longest,
  * 2d], key and value of a position side by side.  With a budget below r an iteration i uses the

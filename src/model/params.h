@@ -4,7 +4,7 @@
  * blocks of the same layout.
  *
  * What must hold:
- *  1. c_q, c_k and c_v of a layer stand together: one [3d, d] matrix for the projection, three
+ *  1. c_q, c_k and c_v of a layer are together: one [3d, d] matrix for the projection, three
  *     matrices for the optimiser and for checkpoints.
  *  2. Offsets depend on the architecture only. */
 #ifndef ISO_MODEL_PARAMS_H

@@ -32,14 +32,14 @@ struct iso_batch {
     const int32_t *rows;
     size_t n, T;
     size_t skip; /* scoring: of each sequence the losses of this many targets are not wanted */
-    struct iso_kv *kv; /* what stands before each sequence; NULL: nothing */
+    struct iso_kv *kv; /* what precedes each sequence; NULL: nothing */
 };
 
 /* The sequences at hand, as the pass holds them. */
 struct iso_pass_input {
     size_t n, T, rows, skip;
     int32_t *token, *target; /* [rows] */
-    struct iso_kv *kv;       /* NULL: nothing stands before the sequences */
+    struct iso_kv *kv;       /* NULL: nothing precedes the sequences */
     float *grad;             /* where gradients are added; NULL without a backward */
 };
 

@@ -28,7 +28,7 @@ void iso_scorer_run(struct iso_scorer *s, const struct iso_sequence *seq, size_t
 /* Tokens that went through the network so far, filling included. */
 uint64_t iso_scorer_tokens(const struct iso_scorer *s);
 
-/* Whether a model can run at r iterations (0 stands for the trained number); sets *depth. */
+/* Whether a model can run at r iterations (0: the trained number); sets *depth. */
 enum iso_status iso_depth_check(int *depth, const struct iso_arch *a, int64_t r,
                                 struct iso_err *err);
 

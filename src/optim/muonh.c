@@ -4,7 +4,7 @@
  *   X = ĝ/(1.02 ‖ĝ‖_F + 1e-6);  five times X ← aX + (bA + cA²)X with A = X Xᵀ
  *   W ← W − η (‖W₀‖_F/‖X‖_F) X;  W ← W ‖W₀‖_F/‖W‖_F
  *
- * The polynomials are those of Polar Express (Amsel et al., 2025).  A is taken on the smaller
+ * The polynomials are those of Polar Express (Amsel et al., 2025).  A is formed on the smaller
  * side: XᵀX, and X(bA + cA²), when the matrix is taller than wide.  A and A² are symmetric, so
  * only tiles on and above the diagonal are multiplied; the rest is mirrored.
  *

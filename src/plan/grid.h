@@ -18,7 +18,7 @@ struct iso_loop_choice {
     int64_t opt[ISO_LOOP_OPTIONS];
 };
 
-/* Widths for one budget (or number of tokens per parameter) and r; 0 stands for "every one". */
+/* Widths for one budget (or number of tokens per parameter) and r; 0 means "every one". */
 struct iso_width_rule {
     double budget;
     int64_t r;

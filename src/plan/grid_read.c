@@ -182,7 +182,7 @@ static void write_width_list(struct iso_str *out, const struct iso_numbers *s)
     iso_str_putc(out, ']');
 }
 
-/* Flow text: [..] or {budget: [..]} or {budget: {r: [..]}}; rules of one budget stand together. */
+/* Flow text: [..] or {budget: [..]} or {budget: {r: [..]}}; rules of one budget are together. */
 static void write_widths(struct iso_str *out, const void *field)
 {
     const struct iso_widths *w = field;

@@ -372,17 +372,17 @@ static enum submitted call_sbatch(struct iso_str *job, const struct iso_launch_o
     return st == ISO_OK ? ACCEPTED : limit ? OVER_LIMIT : REFUSED;
 }
 
-/* Submits the first n_tasks tasks of the runs, *taken of them. */
+/* Submits the first n_tasks tasks of the runs, *n_runs of them. */
 static enum submitted submit(struct iso_launch *l, const struct iso_record *const *runs, size_t n,
-                             size_t n_tasks, size_t *taken, struct iso_err *err)
+                             size_t n_tasks, size_t *n_runs, struct iso_err *err)
 {
     struct slurm *s = l->state;
     struct iso_str base = {0}, list = {0}, script = {0}, job = {0};
     size_t per = (size_t)l->o.per_task;
-    *taken = n_tasks * per < n ? n_tasks * per : n;
+    *n_runs = n_tasks * per < n ? n_tasks * per : n;
     next_base(&base, l->o.study);
-    for (size_t i = 0; i < *taken; i++)
-        iso_str_printf(&list, "%s%c", runs[i]->id, (i + 1) % per && i + 1 < *taken ? ' ' : '\n');
+    for (size_t i = 0; i < *n_runs; i++)
+        iso_str_printf(&list, "%s%c", runs[i]->id, (i + 1) % per && i + 1 < *n_runs ? ' ' : '\n');
     iso_slurm_script(&script, &l->o, base.text);
     enum submitted got = REFUSED;
     if (write_beside(base.text, ".runs", &list, err) == ISO_OK &&
@@ -390,7 +390,7 @@ static enum submitted submit(struct iso_launch *l, const struct iso_record *cons
         got = call_sbatch(&job, &l->o, base.text, n_tasks, err);
     if (got == ACCEPTED && write_beside(base.text, ".job", &job, err) != ISO_OK)
         got = REFUSED;
-    for (size_t i = 0; got == ACCEPTED && i < *taken; i++)
+    for (size_t i = 0; got == ACCEPTED && i < *n_runs; i++)
         add_task(s, runs[i]->id, job.text, i / per + 1);
     if (got != ACCEPTED)
         remove_submission(base.text);
@@ -426,9 +426,9 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
     if (iso_time_now() < s->next_submit)
         return ISO_OK;
     while (done < n) {
-        size_t taken, n_tasks = (n - done + per - 1) / per;
+        size_t n_runs, n_tasks = (n - done + per - 1) / per;
         n_tasks = n_tasks < most ? n_tasks : most;
-        enum submitted got = submit(l, runs + done, n - done, n_tasks, &taken, err);
+        enum submitted got = submit(l, runs + done, n - done, n_tasks, &n_runs, err);
         if (got == REFUSED)
             return ISO_IO;
         if (got == OVER_LIMIT && n_tasks == 1)
@@ -438,7 +438,7 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
             continue;
         }
         s->full = false;
-        for (size_t i = 0; i < taken; i++)
+        for (size_t i = 0; i < n_runs; i++)
             started[done++] = true;
     }
     return ISO_OK;

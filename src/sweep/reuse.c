@@ -92,8 +92,9 @@ static enum iso_status check_data(const struct iso_sweep *sw, const struct iso_r
     return st;
 }
 
-static enum iso_status take(struct iso_sweep *sw, const struct iso_record *found, const char *from,
-                            bool share_r1, size_t *reused, struct iso_err *err)
+static enum iso_status reuse_run(struct iso_sweep *sw, const struct iso_record *found,
+                                 const char *from, bool share_r1, size_t *reused,
+                                 struct iso_err *err)
 {
     bool finished = found->state == ISO_STATE_DIVERGED ||
                     (found->state == ISO_STATE_DONE && isfinite(found->loss));
@@ -139,7 +140,7 @@ enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *
     enum iso_status st = iso_dir_exists(from) ? iso_sweep_read(&recs, &n, from, err)
                                               : read_csv(&recs, &n, from, err);
     for (size_t i = 0; st == ISO_OK && i < n; i++)
-        st = take(sw, &recs[i], from, share_r1, reused, err);
+        st = reuse_run(sw, &recs[i], from, share_r1, reused, err);
     free(recs);
     return st;
 }

@@ -58,8 +58,8 @@ struct scheduler {
     struct iso_err first;
 };
 
-__attribute__((format(printf, 2, 3))) static void tell(const struct scheduler *s, const char *fmt,
-                                                       ...)
+__attribute__((format(printf, 2, 3))) static void report(const struct scheduler *s, const char *fmt,
+                                                         ...)
 {
     struct iso_str text = {0};
     va_list ap;
@@ -173,14 +173,14 @@ static void mark_running(struct scheduler *s, struct job *j)
     /* Steps in metrics.jsonl alone do not count: a run that was killed before its first checkpoint
      * has them, too. */
     j->resumes_at = iso_look_at_run(s->sw->dir, j->rec).progress.saved;
-    tell(s, "%s started%s", j->rec->id, j->resumes_at > 0 ? " from its checkpoint" : "");
+    report(s, "%s started%s", j->rec->id, j->resumes_at > 0 ? " from its checkpoint" : "");
     changed(s, j);
 }
 
 static void wait_for_folder(const struct scheduler *s, struct job *j)
 {
     if (!j->waits && !s->o->launcher->queues)
-        tell(s, "%s waits: a process of an earlier start still holds its folder", j->rec->id);
+        report(s, "%s waits: a process of an earlier start still holds its folder", j->rec->id);
     j->waits = j->in_use = true;
 }
 
@@ -273,7 +273,7 @@ static void end_without_result(struct scheduler *s, struct job *j, const struct 
         rec->state = ISO_STATE_PLANNED;
         j->stage = OVER;
         s->cancelled |= e->cancelled;
-        tell(s, "%s %s", rec->id, e->cancelled ? "was cancelled" : "stopped, to be resumed");
+        report(s, "%s %s", rec->id, e->cancelled ? "was cancelled" : "stopped, to be resumed");
         return;
     }
     describe_failure(s, rec, e);
@@ -291,7 +291,7 @@ static void end_without_result(struct scheduler *s, struct job *j, const struct 
     bool again = e->blameless || j->failures <= s->o->retries;
     rec->state = again ? ISO_STATE_PLANNED : ISO_STATE_FAILED;
     j->stage = again ? QUEUED : OVER;
-    tell(s, "%s %s: %s", rec->id, again ? "is tried again" : "failed", rec->message);
+    report(s, "%s %s: %s", rec->id, again ? "is retried" : "failed", rec->message);
 }
 
 static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *e)
@@ -303,15 +303,15 @@ static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *
     enum iso_result found = iso_result_read(rec, dir.text, &why);
     if (found == ISO_RESULT_GOOD) {
         j->stage = OVER;
-        tell(s, "%s %s: loss %.4f, %s", rec->id, iso_run_state_name[rec->state], rec->loss,
-             iso_format_duration(took, iso_time_now() - j->started));
+        report(s, "%s %s: loss %.4f, %s", rec->id, iso_run_state_name[rec->state], rec->loss,
+               iso_format_duration(took, iso_time_now() - j->started));
     } else if (found == ISO_RESULT_NONE) {
         end_without_result(s, j, e);
     } else {
         rec->state = ISO_STATE_FAILED;
         iso_record_set_text(rec, iso_column_find("message"), why.msg);
         j->stage = OVER;
-        tell(s, "%s failed: %s", rec->id, rec->message);
+        report(s, "%s failed: %s", rec->id, rec->message);
     }
     struct iso_attempt *a = ISO_PUSH(s->attempt, s->n_attempt, s->attempt_room);
     *a = (struct iso_attempt){
@@ -339,7 +339,7 @@ static enum iso_status collect(struct scheduler *s)
     }
     s->launch.n_ended = 0;
     if (s->launch.note[0])
-        tell(s, "%s", s->launch.note);
+        report(s, "%s", s->launch.note);
     s->launch.note[0] = '\0';
     return st;
 }
@@ -366,8 +366,8 @@ static void check_resumed(const struct scheduler *s, const struct iso_look *look
         double step = look->begun[i].progress.step;
         if (!j || !(step > 0 && step < j->resumes_at))
             continue;
-        tell(s, "%s is at step %.0f, before its checkpoint at step %.0f; its train.log says why",
-             j->rec->id, step, j->resumes_at);
+        report(s, "%s is at step %.0f, before its checkpoint at step %.0f; its train.log says why",
+               j->rec->id, step, j->resumes_at);
         j->resumes_at = 0;
     }
 }
@@ -409,7 +409,7 @@ static void on_stop(struct scheduler *s)
         return;
     }
     if (!s->stopping) {
-        tell(s, "stopping: runs finish their step and save; once more kills them");
+        report(s, "stopping: runs finish their step and save; once more kills them");
         s->stopping = true;
         s->o->launcher->stop(&s->launch, false);
     } else if (!s->killing) {
@@ -427,10 +427,10 @@ static void wait_event(struct scheduler *s, const sigset_t *signals)
         on_stop(s);
     double offset = time_of_day() - iso_time_now();
     if (fabs(offset - s->wall_offset) > 60) {
-        tell(s,
-             "the clock of the day jumped by %.0f s; nothing but times in the store depends "
-             "on it",
-             offset - s->wall_offset);
+        report(s,
+               "the clock of the day jumped by %.0f s; nothing but times in the store depends "
+               "on it",
+               offset - s->wall_offset);
         s->wall_offset = offset;
     }
 }

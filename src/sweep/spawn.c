@@ -77,7 +77,8 @@ enum iso_status iso_spawn(int *code, struct iso_str *out, struct iso_str *said,
     close(b[0]);
     while (st == ISO_OK && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
-            st = iso_fail(err, ISO_IO, "cannot tell how %s ended: %s", argv[0], strerror(errno));
+            st =
+                iso_fail(err, ISO_IO, "cannot find out how %s ended: %s", argv[0], strerror(errno));
     *code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return st;
 }

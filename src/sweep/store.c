@@ -34,7 +34,7 @@ static const char *remedy(int code)
         return "; check the permissions of the study's folder";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return "; make it anew from the run folders: isodepth sweep --rebuild --out STUDY";
+        return "; rebuild it from the run folders: isodepth sweep --rebuild --out STUDY";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return "; another program holds it, try again";
@@ -168,7 +168,7 @@ static enum iso_status check_schema(struct iso_store *s, enum iso_store_mode mod
         return iso_fail(err, ISO_BAD_INPUT, "%s: empty; isodepth sweep has not planned it yet",
                         s->path);
     return iso_fail(err, ISO_BAD_INPUT,
-                    "%s: schema %d, this program knows %d; make it anew from the run folders: "
+                    "%s: schema %d, this program knows %d; rebuild it from the run folders: "
                     "isodepth sweep --rebuild --out STUDY",
                     s->path, version, SCHEMA);
 }

@@ -225,7 +225,7 @@ enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *
 
 /* --- folders and store --- */
 
-/* A result that cannot be read is put aside, so that the run is finished anew from its
+/* A result that cannot be read is put aside, so that the run is finished again from its
  * checkpoint. */
 static enum iso_status set_aside(struct iso_sweep *sw, const char *dir, const struct iso_err *why,
                                  struct iso_err *err)

@@ -8,7 +8,7 @@
  * What must hold:
  *  1. The same table gives the same cells in every format: a number's text is the shortest that
  *     reads back exactly, null and a missing member are "".
- *  2. Values that are no cell (lists and objects inside a row) are left out with their column. */
+ *  2. Values that are not cells (lists and objects inside a row) are left out with their column. */
 #ifndef ISO_TABLE_SHEET_H
 #define ISO_TABLE_SHEET_H
 

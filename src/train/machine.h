@@ -6,7 +6,7 @@
 #include "train/team.h"
 
 /* Bytes of memory that are free now, within the limits of a batch job or a container; 0 when the
- * system does not tell. */
+ * system does not say. */
 double iso_memory_available(void);
 /* What the control groups of this process leave it, read below `root` (""); INFINITY without a
  * limit. */

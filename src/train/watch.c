@@ -27,7 +27,7 @@ void iso_watch_put(struct iso_watch *w, int64_t step, double loss)
     w->loss[step % w->window] = (float)loss;
     if (step < w->window)
         return;
-    double sum = 0; /* anew each time: no rounding adds up, and nothing but the losses counts */
+    double sum = 0; /* afresh each time: no rounding adds up, and nothing but the losses counts */
     for (int64_t i = 0; i < w->window; i++)
         sum += (double)w->loss[i];
     w->mean = (float)(sum / (double)w->window);

@@ -140,7 +140,7 @@ head -n 60 "$work/out/runs.csv" >"$work/a.csv"
 { head -n 1 "$work/out/runs.csv"; tail -n +61 "$work/out/runs.csv"; } |
     "$fit" fit "$work/a.csv" - --starts 20 --resamples 0 | grep -q '^116 runs' || fail "several files and -"
 
-# Runs that cannot tell phi: it is said, and no interval is made up.
+# Runs that do not determine phi: it is said, and no interval is made up.
 for keep in '$1 + 0 == 1e18' '$3 == 4'; do
     awk -F, "/^#/ {next} \$1 == \"budget\" || $keep" examples/paper_baseline.csv >"$work/part.csv"
     "$fit" fit "$work/part.csv" --starts 20 >"$work/page"

@@ -2,6 +2,7 @@
 # STUDY/live.html: whole at every moment, right in its numbers, and in a browser free of errors, of
 # sideways scrolling, and readable in light and dark.
 set -u
+. "$(dirname "$0")/top.bash"
 command -v chromium >/dev/null || { echo "no chromium"; exit 77; }
 . "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash

@@ -89,7 +89,7 @@ for f in figures/eval-budget.svg figures/eval-loss.svg figures/eval-accuracy.svg
 done
 touch -d 2000-01-01 "$tmp/study/report/report.html"
 sweep > "$tmp/again" || fail "sweep once more"
-[ -z "$(find "$tmp/study/report" -name report.html -newermt 2001-01-01)" ] || fail "made anew for nothing"
+[ -z "$(find "$tmp/study/report" -name report.html -newermt 2001-01-01)" ] || fail "rebuilt for nothing"
 # A suite scored at the trained depth alone has tasks, and no curve over depth.
 printf 'groups: {m: More}\ntasks: [{name: more, file: facts.jsonl, group: m, task_type: language_modeling}]\n' \
     > "$tmp/more.yaml"

@@ -162,7 +162,7 @@ await "the task's trainer" test -s "rough/runs/$signalled/metrics.jsonl"
 kill -9 "$victim" || fail "no trainer to kill"
 scancel --batch --signal=USR1 "$(squeue -h -r -j "$task" -o %A)" || { squeue -r; fail "scancel --signal $task"; }
 wait $scheduler || { cat log; fail "the study with a killed task"; }
-grep -q 'is tried again: Slurm task' log || fail "the killed task is tried again"
+grep -q 'is retried: Slurm task' log || fail "the killed task is retried"
 results rough | diff - want2 || fail "killed and requeued: other results"
 [ "$(arrays rough)" = 2 ] || fail "only the killed task is submitted again: $(arrays rough) arrays"
 [ "$(wc -l < rough/slurm/2.runs)" = 1 ] || fail "the second array has one run"

@@ -106,7 +106,7 @@ want 'from its checkpoint' log "resuming from checkpoints"
 # Failures, retries, divergence.
 STANDIN_FAIL='r2-d16-2e10*' sweep bad --retries 1 > out 2> log
 [ $? = 1 ] || fail "a failed run: exit"
-want 'is tried again: exit 1: no luck with r2-d16-2e10' log "a retry"
+want 'is retried: exit 1: no luck with r2-d16-2e10' log "a retry"
 want '1 of 12 runs failed, the first is r2-d16-2e10' log "a failed run"
 [ "$("$iso" runs bad --csv --where 'status=failed and attempts=2' | wc -l)" = 2 ] || fail "attempts"
 sweep bad > out 2> log || fail "failed runs are done in the next start"
@@ -176,7 +176,7 @@ for damage in missing garbage; do
     if [ $damage = missing ]; then rm st/study.db; else echo garbage > st/study.db; fi
     if [ $damage = garbage ]; then
         sweep st 2> log && fail "a damaged store"
-        want 'make it anew from the run folders' log "a damaged store"
+        want 'rebuild it from the run folders' log "a damaged store"
     fi
     "$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild ($damage)"
     "$iso" runs st --csv | cut -d, -f1-32 | sort | cmp -s - before || fail "--rebuild: another table"

@@ -2,8 +2,7 @@
 # `make python` gives a wheel that installs into an empty environment, without a compiler and without
 # Debian's libraries, and fits; then the package's tests, with pandas and numpy from PyPI.
 set -eu
-cd "$(dirname "$0")/../.."
-B=${B:-build}
+. "$(dirname "$0")/../cli/top.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 die() { echo "FAILED: $*"; exit 1; }
