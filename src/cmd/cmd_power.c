@@ -36,25 +36,26 @@ static const struct power_args defaults = {.from = "",
 #define AT(field) offsetof(struct power_args, field)
 static const struct iso_opt options[] = {
     {"from", .kind = ISO_OPT_STRING, .offset = AT(from), .arg = "RUNS",
-     .help = "use the law and the noise of a fit to these runs", .fallback = "the paper's"},
+     .help = "use the law and the noise of a fit to these runs",
+     .fallback = "that of the nearest shipped study"},
     {"A", .kind = ISO_OPT_NUMBER, .offset = AT(A), .help = "A of the law to simulate",
-     .fallback = "the paper's", .min = 1e-2, .max = 1e15},
+     .fallback = "that of the nearest shipped study", .min = 1e-2, .max = 1e15},
     {"alpha", .kind = ISO_OPT_NUMBER, .offset = AT(alpha), .help = "alpha of the law to simulate",
-     .fallback = "the paper's", .min = 1e-3, .max = 2.5},
+     .fallback = "that of the nearest shipped study", .min = 1e-3, .max = 2.5},
     {"B", .kind = ISO_OPT_NUMBER, .offset = AT(B), .help = "B of the law to simulate",
-     .fallback = "the paper's", .min = 1e-2, .max = 1e15},
+     .fallback = "that of the nearest shipped study", .min = 1e-2, .max = 1e15},
     {"beta", .kind = ISO_OPT_NUMBER, .offset = AT(beta), .help = "beta of the law to simulate",
-     .fallback = "the paper's", .min = 1e-3, .max = 2.5},
+     .fallback = "that of the nearest shipped study", .min = 1e-3, .max = 2.5},
     {"E", .kind = ISO_OPT_NUMBER, .offset = AT(E), .help = "E of the law to simulate",
-     .fallback = "the paper's", .min = 0.05, .max = 7},
+     .fallback = "that of the nearest shipped study", .min = 0.05, .max = 7},
     {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "phi of the law to simulate",
-     .fallback = "the paper's", .min = -3, .max = 3},
+     .fallback = "that of the nearest shipped study", .min = -3, .max = 3},
     {"noise", .kind = ISO_OPT_NUMBER, .offset = AT(noise), .arg = "SD",
-     .help = "noise of ln L from run to run", .fallback = "that of the paper's fit", .min = 1e-9,
-     .max = 1},
+     .help = "noise of ln L from run to run", .fallback = "that of the nearest shipped study",
+     .min = 1e-9, .max = 1},
     {"cell-noise", .kind = ISO_OPT_NUMBER, .offset = AT(cell_noise), .arg = "SD",
      .help = "noise of ln L that the runs of a (budget, r) share",
-     .fallback = "that of the paper's fit", .min = 1e-12, .max = 1},
+     .fallback = "that of the nearest shipped study", .max = 1},
     {"injection", .kind = ISO_OPT_CHOICE, .offset = AT(injection),
      .help = "where to count the injection's parameters", .choice = &iso_choice_injections},
     {"repetitions", .kind = ISO_OPT_INT, .offset = AT(repetitions), .help = "simulated studies",
@@ -112,7 +113,7 @@ static enum iso_status read_plan(struct iso_runs *runs, const char *path,
 
 /* From the defaults, then a fit, then what was given by hand. */
 static enum iso_status fill_options(struct iso_power_options *o, const struct power_args *a,
-                                    struct iso_err *err)
+                                    const struct iso_runs *planned, struct iso_err *err)
 {
     struct iso_fit_args fit;
     iso_fit_options.set_defaults(&fit);
@@ -121,6 +122,7 @@ static enum iso_status fill_options(struct iso_power_options *o, const struct po
     fit.seed = a->seed;
     fit.threads = a->threads;
     *o = iso_power_defaults();
+    iso_power_assume(o, planned);
     enum iso_status st = iso_fit_args_options(&o->fit, &fit, err);
     o->repetitions = (size_t)a->repetitions;
     if (st == ISO_OK && *a->from) {
@@ -131,6 +133,7 @@ static enum iso_status fill_options(struct iso_power_options *o, const struct po
             st = iso_fit_run(&law, &runs, &o->fit, err);
         if (st == ISO_OK)
             iso_power_learn(o, &law, &runs);
+        o->table = a->from;
         iso_runs_release(&runs);
     }
     const double given[] = {a->A, a->alpha, a->B, a->beta, a->E, a->phi, a->noise, a->cell_noise};
@@ -148,9 +151,9 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_power_options o;
     struct iso_power power = {0};
     struct iso_runs runs = {0};
-    enum iso_status st = fill_options(&o, a, err);
+    enum iso_status st = read_plan(&runs, ops.at[0], &a->set, err);
     if (st == ISO_OK)
-        st = read_plan(&runs, ops.at[0], &a->set, err);
+        st = fill_options(&o, a, &runs, err);
     if (st == ISO_OK)
         st = iso_power_run(&power, &runs, &o, err);
     if (st == ISO_OK) {
@@ -177,7 +180,9 @@ const struct iso_cmd iso_cmd_power = {
     .details =
         "Simulates the grid (a grid file, or a table of runs, whose losses are ignored) under a "
         "law and noise, fits every simulated study, and reports how far phi would spread, which "
-        "change of phi would be found, and what each budget and width adds for its FLOPs.",
+        "change of phi would be found, and what each budget and width adds for its FLOPs. Law and "
+        "noise are those of the study with the nearest budgets that the project ships, of --from, "
+        "or given by hand.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1,

@@ -27,54 +27,6 @@
 
 enum { N_LAW = ISO_P_SHAPE + 1 };
 
-struct iso_power_options iso_power_defaults(void)
-{
-    struct iso_power_options o = {.fit = iso_fit_defaults(),
-                                  .A = 28.24,
-                                  .alpha = 0.1997,
-                                  .B = 889.5,
-                                  .beta = 0.3671,
-                                  .E = 1.567,
-                                  .phi = 0.458,
-                                  .run_noise = 3.3e-3,
-                                  .cell_noise = 1.8e-3,
-                                  .repetitions = 200};
-    o.fit.starts = 20;
-    return o;
-}
-
-void iso_power_learn(struct iso_power_options *options, const struct iso_fit *fit,
-                     const struct iso_runs *runs)
-{
-    struct iso_blocks cells;
-    double within = 0, between = 0;
-    iso_blocks_init(&cells, runs, ISO_BLOCK_CELL);
-    for (size_t i = 0; i < runs->n;) {
-        size_t end = i;
-        double mean = 0;
-        for (; end < runs->n && cells.of_run[end] == cells.of_run[i]; end++)
-            mean += log(runs->at[end].loss) - log(iso_fit_loss(fit, &runs->at[end]));
-        mean /= (double)(end - i);
-        between += (double)(end - i) * mean * mean;
-        for (; i < end; i++) {
-            const double e = log(runs->at[i].loss) - log(iso_fit_loss(fit, &runs->at[i])) - mean;
-            within += e * e;
-        }
-    }
-    /* Mean squares of a one-way layout; with one run per cell all of it is run noise. */
-    const double n = (double)runs->n, k = (double)cells.n;
-    const double ms_between = between / k, ms_within = n > k ? within / (n - k) : ms_between;
-    options->run_noise = sqrt(ms_within);
-    options->cell_noise = n > k ? sqrt(fmax(0, (ms_between - ms_within) * k / n)) : 0;
-    options->A = fit->A;
-    options->alpha = fit->alpha;
-    options->B = fit->B;
-    options->beta = fit->beta;
-    options->E = fit->E;
-    options->phi = fit->phi;
-    iso_blocks_release(&cells);
-}
-
 /* The true ln L of a run, and its derivatives by the parameters of the law. */
 static double true_log_loss(double jacobian[N_LAW], const struct iso_run *run,
                             const struct iso_power_options *o)
@@ -307,7 +259,10 @@ static void weigh_parts(struct iso_power *out, const struct iso_runs *planned,
 enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,
                               const struct iso_power_options *options, struct iso_err *err)
 {
-    *out = (struct iso_power){.n_runs = planned->n, .n_repetitions = options->repetitions};
+    *out = (struct iso_power){.n_runs = planned->n,
+                              .n_repetitions = options->repetitions,
+                              .assumed = *options,
+                              .low = INFINITY};
     out->phi = iso_arena_alloc(&out->arena, options->repetitions + 1, sizeof *out->phi);
     struct iso_runs paired;
     struct iso_blocks cells;
@@ -317,6 +272,8 @@ enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *plan
     iso_blocks_init(&cells, planned, ISO_BLOCK_CELL);
     for (size_t i = 0; i < planned->n; i++) {
         out->flops += planned->at[i].budget;
+        out->low = fmin(out->low, planned->at[i].budget);
+        out->high = fmax(out->high, planned->at[i].budget);
         truth[i] = true_log_loss(jacobian, &planned->at[i], options);
     }
     enum iso_status st = iso_design_init(&alone, planned, &options->fit, err);
@@ -326,6 +283,8 @@ enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *plan
         share_plain_runs(&both, &paired);
         simulate(out, &alone, &both, truth, &cells, options);
         weigh_parts(out, planned, &cells, options);
+        iso_power_bracket(out, planned, options);
+        out->distance = iso_power_distance(planned, options->low, options->high);
     }
     iso_design_release(&alone);
     iso_design_release(&both);

@@ -12,10 +12,14 @@ struct iso_power_options {
     double A, alpha, B, beta, E, phi; /* the law to simulate */
     double run_noise;                 /* sd of ln L from run to run */
     double cell_noise;                /* sd of ln L shared by a (budget, r) cell */
+    const char *source, *table;       /* where law and noise are from; table may be NULL */
+    double low, high;                 /* the budgets where they were measured */
     size_t repetitions;               /* simulated studies */
 };
 /* Law and noise of the paper's joint fit, 200 repetitions, 20 starts each. */
 struct iso_power_options iso_power_defaults(void);
+/* Takes law and noise from the shipped study whose budgets are nearest to the grid's. */
+void iso_power_assume(struct iso_power_options *options, const struct iso_runs *planned);
 /* Takes law and noise from a fit: its residuals are split into a part that the runs of a cell
  * share and the rest. */
 void iso_power_learn(struct iso_power_options *options, const struct iso_fit *fit,
@@ -34,6 +38,12 @@ struct iso_power_part {
 
 struct iso_power {
     struct iso_arena arena;
+    struct iso_power_options assumed;
+    double low, high; /* budgets of the grid */
+    double distance;  /* the largest factor by which one lies outside those of the assumed law */
+    /* Cells whose sizes do not bracket the optimum of the law, and the one that misses it most. */
+    size_t n_cells, n_outside;
+    double worst_factor, worst_budget, worst_r;
     size_t n_runs, n_repetitions;
     double flops;
     double half_width;        /* expected half-width of the 95 % interval of phi, simulated */
@@ -48,6 +58,12 @@ struct iso_power {
 };
 enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,
                               const struct iso_power_options *options, struct iso_err *err);
+/* For power.c: the assumed law as a fit; the largest factor by which a budget of the grid lies
+ * outside a range; whether the widths bracket the law's optima. */
+struct iso_fit iso_power_law(const struct iso_power_options *options);
+double iso_power_distance(const struct iso_runs *planned, double low, double high);
+void iso_power_bracket(struct iso_power *out, const struct iso_runs *planned,
+                       const struct iso_power_options *options);
 void iso_power_release(struct iso_power *power);
 void iso_power_table(struct iso_table *t, const struct iso_power *power); /* one row per part */
 void iso_power_write_page(struct iso_str *out, const struct iso_power *power, bool colour);

@@ -1,6 +1,8 @@
 /* The power of a grid as page and JSON: see power.h. */
 #include "fit/power.h"
 
+#include "fit/put.h"
+
 #include <math.h>
 
 static void put_percent(struct iso_table *t, double x)
@@ -38,6 +40,41 @@ static const struct iso_power_part *best_part(const struct iso_power *p, const c
     return best;
 }
 
+static void write_warning(struct iso_str *out, bool colour)
+{
+    iso_str_puts(out, colour ? "\033[1mWarning\033[0m: " : "Warning: ");
+}
+
+/* What the prediction rests on, and how far the grid lies from it. */
+static void write_assumed(struct iso_str *out, const struct iso_power *p, bool colour)
+{
+    const struct iso_power_options *o = &p->assumed;
+    iso_str_printf(
+        out,
+        "Assumed: %s\n  with A = %.4g, alpha = %.4f, B = %.4g, beta = %.4f, E = %.4g, phi "
+        "= %.3f; noise of ln L %.2g per run, %.2g per cell;\n  from %s",
+        iso_law_joint.formula, o->A, o->alpha, o->B, o->beta, o->E, o->phi, o->run_noise,
+        o->cell_noise, o->source);
+    if (o->table)
+        iso_str_printf(out, " (%s)", o->table);
+    iso_str_printf(out, ", measured at %.3g to %.3g FLOPs; this grid has %.3g to %.3g.\n", o->low,
+                   o->high, p->low, p->high);
+    if (p->distance > 3) {
+        write_warning(out, colour);
+        iso_str_printf(out,
+                       "the grid reaches %.2g times beyond the budgets of the assumed law; train a "
+                       "pilot and give it with --from.\n",
+                       p->distance);
+    }
+    if (p->n_outside) {
+        write_warning(out, colour);
+        iso_str_printf(out,
+                       "the widths do not bracket the law's optimum in %zu of %zu cells: at %.3g "
+                       "FLOPs, r = %g, it lies outside by a factor of %.1f in size.\n",
+                       p->n_outside, p->n_cells, p->worst_budget, p->worst_r, p->worst_factor);
+    }
+}
+
 void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool colour)
 {
     iso_str_printf(out,
@@ -52,6 +89,7 @@ void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool c
                    "%zu runs, %.3g FLOPs; %zu simulated studies; mean error of phi %+.4f; by the "
                    "linear formula +-%.3f.\n",
                    p->n_runs, p->flops, p->n_repetitions, p->bias, p->half_width_linear);
+    write_assumed(out, p, colour);
     const struct iso_power_part *budget = best_part(p, "budget"), *width = best_part(p, "width");
     if (budget && width)
         iso_str_printf(out, "Most for its FLOPs: budget %.3g, and %s %g.\n", budget->value,
@@ -62,6 +100,27 @@ void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool c
     iso_power_table(&t, p);
     iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
     iso_table_release(&t);
+}
+
+static void put_assumed(struct iso_json_out *w, const struct iso_power *p)
+{
+    const struct iso_power_options *o = &p->assumed;
+    iso_json_begin(w, "assumed", '{');
+    iso_json_put_string(w, "source", o->source);
+    iso_json_put_number(w, "A", o->A);
+    iso_json_put_number(w, "alpha", o->alpha);
+    iso_json_put_number(w, "B", o->B);
+    iso_json_put_number(w, "beta", o->beta);
+    iso_json_put_number(w, "E", o->E);
+    iso_json_put_number(w, "phi", o->phi);
+    iso_json_put_number(w, "run_noise", o->run_noise);
+    iso_json_put_number(w, "cell_noise", o->cell_noise);
+    iso_put_pair(w, "budgets", o->low, o->high);
+    iso_json_end(w, '}');
+    iso_put_pair(w, "budgets", p->low, p->high);
+    iso_json_put_number(w, "distance", p->distance);
+    iso_json_put_int(w, "cells", (int64_t)p->n_cells);
+    iso_json_put_int(w, "cells_not_bracketed", (int64_t)p->n_outside);
 }
 
 void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
@@ -75,6 +134,7 @@ void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
     iso_json_put_number(w, "smallest_delta_phi", p->smallest_delta);
     iso_json_put_number(w, "bias", p->bias);
     iso_json_put_string(w, "width_column", p->width_column);
+    put_assumed(w, p);
     iso_json_begin(w, "parts", '[');
     for (size_t i = 0; i < p->n_parts; i++) {
         const struct iso_power_part *part = &p->part[i];

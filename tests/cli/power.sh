@@ -31,6 +31,13 @@ P
 "$B"/isodepth power examples/paper_baseline.csv --from examples/paper_baseline.csv "${quick[@]}" >"$work/page"
 grep -q '^phi would come out within +-0.0' "$work/page" || fail "page"
 grep -q 'Most for its FLOPs: budget' "$work/page" || fail "page"
+# What is assumed is said; at pocket scale it is the pocket study's.
+grep -q 'from a fit to the runs given (examples/paper_baseline.csv), measured at 4.64e+17 to 2.15e+19' "$work/page" ||
+    fail "what is assumed: $(grep -A2 Assumed "$work/page")"
+"$B"/isodepth power grids/pocket.yaml "${quick[@]}" --cell-noise 0 >"$work/page" || fail "--cell-noise 0"
+grep -q 'from the pocket study (docs/results/pocket/base.csv)' "$work/page" || fail "a pocket grid: $(cat "$work/page")"
+"$B"/isodepth power grids/paper.yaml --from docs/results/pocket/base.csv "${quick[@]}" >"$work/page"
+grep -q 'Warning: the grid reaches 3.3e+06 times beyond' "$work/page" || fail "far away: $(cat "$work/page")"
 # Ten times less noise: ten times narrower.
 "$B"/isodepth power grids/paper.yaml "${quick[@]}" --noise 3.3e-4 --cell-noise 1.8e-4 --json |
     python3 -c '

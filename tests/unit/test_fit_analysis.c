@@ -520,6 +520,99 @@ static void test_power_learns(void **state)
     iso_runs_release(&runs);
 }
 
+/* What a grid is simulated with are the numbers of the shipped study that lies nearest. */
+static void test_power_assumes(void **state)
+{
+    (void)state;
+    static const char *const tables[] = {"examples/paper_baseline.csv",
+                                         "docs/results/pocket/base.csv"};
+    for (size_t i = 0; i < 2; i++) {
+        struct iso_runs runs = {0};
+        struct iso_power_options learnt = iso_power_defaults(), assumed = learnt;
+        struct iso_fit f;
+        assert_int_equal(iso_runs_read(&runs, &tables[i], 1, NULL, NULL), ISO_OK);
+        assert_int_equal(iso_fit_run(&f, &runs, &learnt.fit, NULL), ISO_OK);
+        iso_power_learn(&learnt, &f, &runs);
+        iso_power_assume(&assumed, &runs);
+        assert_string_equal(assumed.table, tables[i]);
+        const double is[] = {assumed.A,   assumed.alpha, assumed.B,         assumed.beta,
+                             assumed.E,   assumed.phi,   assumed.run_noise, assumed.cell_noise,
+                             assumed.low, assumed.high};
+        const double should[] = {learnt.A,   learnt.alpha, learnt.B,         learnt.beta,
+                                 learnt.E,   learnt.phi,   learnt.run_noise, learnt.cell_noise,
+                                 learnt.low, learnt.high};
+        for (size_t k = 0; k < sizeof is / sizeof *is; k++)
+            assert_near(is[k], should[k], 3e-3 * should[k]);
+        for (size_t k = 0; k < runs.n; k++)
+            runs.at[k].budget *= 10;
+        assert_near(iso_power_distance(&runs, learnt.low, learnt.high), 10, 1e-9);
+        iso_runs_release(&runs);
+    }
+}
+
+/* The spread that is predicted is that of studies simulated apart from power.c. */
+static void test_power_predicts(void **state)
+{
+    (void)state;
+    enum { STUDIES = 150 };
+    struct iso_power_options o = iso_power_defaults();
+    struct iso_power power;
+    double phi[STUDIES];
+    o.fit.threads = 2;
+    o.fit.starts = 5;
+    o.repetitions = 150;
+    o.A = synth_paper.A, o.alpha = synth_paper.alpha, o.B = synth_paper.B;
+    o.beta = synth_paper.beta, o.E = synth_paper.E, o.phi = synth_paper.phi;
+    assert_int_equal(iso_power_run(&power, &paper, &o, NULL), ISO_OK);
+    for (uint64_t i = 0; i < STUDIES; i++) {
+        const struct synth s = {.law = synth_paper,
+                                .run_noise = o.run_noise,
+                                .cell_noise = o.cell_noise,
+                                .seed = 300 + i};
+        struct iso_runs runs;
+        struct iso_fit f;
+        synth_runs(&runs, &s);
+        assert_int_equal(iso_fit_run(&f, &runs, &o.fit, NULL), ISO_OK);
+        phi[i] = f.phi;
+        iso_runs_release(&runs);
+    }
+    iso_sort_doubles(phi, STUDIES);
+    const double seen =
+        0.5 * (iso_percentile(phi, STUDIES, 0.975) - iso_percentile(phi, STUDIES, 0.025));
+    assert_near(power.half_width, seen, 0.25 * seen);
+    iso_power_release(&power);
+}
+
+static bool is_narrow(const struct iso_run *run, const void *ctx)
+{
+    (void)ctx;
+    return run->s <= 12;
+}
+
+/* Widths on one side of the optimum are reported; the paper's are not. */
+static void test_power_brackets(void **state)
+{
+    (void)state;
+    struct iso_power_options o = iso_power_defaults();
+    struct iso_power power;
+    struct iso_runs narrow;
+    o.fit.starts = 2;
+    o.repetitions = 10;
+    assert_int_equal(iso_power_run(&power, &paper, &o, NULL), ISO_OK);
+    assert_int_equal(power.n_cells, 24);
+    assert_int_equal(power.n_outside, 0);
+    iso_power_release(&power);
+    iso_runs_filter(&narrow, &paper, is_narrow, NULL);
+    assert_int_equal(iso_power_run(&power, &narrow, &o, NULL), ISO_OK);
+    assert_true(power.n_outside > 0 && power.worst_factor > 1.5 && power.worst_budget > 4e18);
+    struct iso_str page = {0};
+    iso_power_write_page(&page, &power, false);
+    assert_non_null(strstr(page.text, "Warning: the widths do not bracket the law's optimum"));
+    iso_str_release(&page);
+    iso_power_release(&power);
+    iso_runs_release(&narrow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +633,9 @@ int main(void)
         cmocka_unit_test(test_pure_error),
         cmocka_unit_test(test_power),
         cmocka_unit_test(test_power_learns),
+        cmocka_unit_test(test_power_assumes),
+        cmocka_unit_test(test_power_predicts),
+        cmocka_unit_test(test_power_brackets),
         cmocka_unit_test(test_two_budgets),
         cmocka_unit_test(test_open_profile),
         cmocka_unit_test(test_equivalents_per_r),
