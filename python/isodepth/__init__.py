@@ -8,7 +8,7 @@
 
 from ._call import IsodepthError, Stopped, version
 from ._checkpoint import load
-from ._commands import compare, example, fit, plan, power, rates, report
+from ._commands import compare, example, fit, plan, power, predict, rates, report
 from ._results import Comparison, Fit, Result
 from ._study import Study, study, sweep
 
@@ -25,6 +25,7 @@ __all__ = [
     "load",
     "plan",
     "power",
+    "predict",
     "rates",
     "report",
     "study",

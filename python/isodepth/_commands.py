@@ -6,6 +6,7 @@ lists them.  A table is a path, a pandas DataFrame, a list of rows or a dict of 
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 from typing import Any, Mapping, Optional
@@ -58,6 +59,23 @@ def compare(
     for variant, name in zip(answer["variants"], variants):
         variant["name"] = name
     return Comparison(answer, "compare", inputs, options)
+
+
+def predict(fitted: Any, points: Any = None, **options: Any) -> Result:
+    """The loss that a law gives models: predict(fit, n=7e9, tokens=2e12), or a table of points.
+
+    >>> import isodepth
+    >>> fit = isodepth.fit(isodepth.example("paper_baseline"), resamples=40)
+    >>> point = isodepth.predict(fit, n=1e9, tokens=2e10)["points"][0]
+    >>> round(point["loss"], 2)
+    2.16
+    """
+    if isinstance(fitted, Fit):
+        fitted = {"name": "fit.json", "text": json.dumps(fitted.to_dict())}
+    else:
+        fitted = os.fspath(fitted)
+    inputs = [fitted] if points is None else [fitted, as_input(points, "points")]
+    return Result(call("predict", inputs, options), "predict", inputs, options)
 
 
 def plan(grid: Any, **options: Any) -> Result:

@@ -68,7 +68,7 @@ class Result(Mapping):
 
     def table(self) -> Any:
         """The answer's own table: its runs, conditions or parts; a DataFrame with pandas."""
-        for key in ("runs", "conditions", "designs", "parts", "variants"):
+        for key in ("points", "runs", "conditions", "designs", "parts", "variants"):
             if isinstance(self._answer.get(key), list):
                 return _as_table(self._answer[key])
         return _as_table([{"name": k, "value": v} for k, v in self._scalars()])

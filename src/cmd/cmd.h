@@ -91,8 +91,8 @@ int iso_cmd_main(int argc, char **argv);
 void iso_catch_bus_errors(void);
 
 /* One row per subcommand. */
-extern const struct iso_cmd iso_cmd_plan, iso_cmd_fit, iso_cmd_compare, iso_cmd_power,
-    iso_cmd_rates, iso_cmd_report;
+extern const struct iso_cmd iso_cmd_plan, iso_cmd_fit, iso_cmd_compare, iso_cmd_predict,
+    iso_cmd_power, iso_cmd_rates, iso_cmd_report;
 extern const struct iso_cmd iso_cmd_corpus, iso_cmd_pack, iso_cmd_data, iso_cmd_tokenizer_train,
     iso_cmd_tokenizer_encode, iso_cmd_tokenizer_decode, iso_cmd_tokenizer_info;
 extern const struct iso_cmd iso_cmd_train, iso_cmd_loss, iso_cmd_generate, iso_cmd_init,

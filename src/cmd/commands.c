@@ -6,6 +6,7 @@ const struct iso_cmd *const iso_commands[] = {
     &iso_cmd_plan,
     &iso_cmd_fit,
     &iso_cmd_compare,
+    &iso_cmd_predict,
     &iso_cmd_power,
     &iso_cmd_rates,
     &iso_cmd_report,

@@ -1,6 +1,7 @@
 /* An analysis as JSON, every number in full precision: see analysis.h and docs/fitting.md. */
 #include "fit/analysis.h"
 
+#include "fit/predict.h"
 #include "fit/put.h"
 
 #include <math.h>
@@ -310,6 +311,23 @@ static void put_left_out(struct iso_json_out *w, const struct iso_runs *runs)
     iso_json_end(w, ']');
 }
 
+/* Some of the refits of the headline's bootstrap, evenly spaced, for predictions. */
+static void put_draws(struct iso_json_out *w, const struct iso_fit *f,
+                      const struct iso_bootstrap *b)
+{
+    const size_t n = b->n_resamples < ISO_DRAWS_KEPT ? b->n_resamples : ISO_DRAWS_KEPT;
+    iso_json_begin(w, "draws", '{');
+    iso_json_begin(w, "parameters", '[');
+    for (size_t p = 0; p < f->n_param; p++)
+        iso_json_put_string(w, NULL, f->name[p]);
+    iso_json_end(w, ']');
+    iso_json_begin(w, "values", '[');
+    for (size_t i = 0; i < n; i++)
+        iso_json_put_numbers(w, NULL, b->param + i * b->n_resamples / n * f->n_param, f->n_param);
+    iso_json_end(w, ']');
+    iso_json_end(w, '}');
+}
+
 /* How the table was understood, where its names are not ours. */
 static void put_columns(struct iso_json_out *w, const struct iso_runs *runs)
 {
@@ -362,6 +380,8 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
     if (s->laws.n)
         iso_law_scores_write_json(w, &s->laws);
     put_derived(w, s);
+    if (s->has_intervals && s->intervals.n_bootstraps > 0)
+        put_draws(w, &s->fit, &s->intervals.bootstrap[0]);
     put_columns(w, s->runs);
     put_left_out(w, s->runs);
     iso_json_end(w, '}');

@@ -1,0 +1,173 @@
+/* Predictions: see predict.h. */
+#include "fit/predict.h"
+
+#include "fit/put.h"
+#include "fit/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum iso_status damaged(const char *path, const char *what, struct iso_err *err)
+{
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s: %s; expected what isodepth fit prints as JSON, or writes as fit.json",
+                    path, what);
+}
+
+/* Whose parameter a name is: "phi" of all runs, "phi_r4" of those with r = 4. */
+static bool read_use(struct iso_param_use *use, const struct iso_law *law, const char *name)
+{
+    *use = (struct iso_param_use){.r = NAN, .recipe = SIZE_MAX};
+    for (const struct iso_law_param *p = law->param; p->name; p++) {
+        const size_t n = strlen(p->name);
+        if (strncmp(p->name, name, n) != 0)
+            continue;
+        use->of = p;
+        if (!name[n])
+            return true;
+        if (strncmp(name + n, "_r", 2) == 0 && iso_parse_double(name + n + 2, &use->r))
+            return true;
+    }
+    return false;
+}
+
+static enum iso_status read_param(struct iso_fit *fit, const struct iso_json *row, const char *path,
+                                  struct iso_err *err)
+{
+    const size_t i = fit->n_param;
+    const char *name = iso_json_string(row, "name", "");
+    if (i >= ISO_MAX_PARAM || strlen(name) >= sizeof fit->name[i])
+        return damaged(path, "its parameters are not those of a fit", err);
+    memcpy(fit->name[i], name, strlen(name) + 1);
+    fit->param[i] = iso_json_number(row, "value", NAN);
+    if (isnan(fit->param[i]) || (i >= ISO_P_SHAPE && !read_use(&fit->use[i], fit->law, name)))
+        return damaged(path, "a parameter is not one of its law", err);
+    if (i < ISO_P_SHAPE)
+        fit->use[i] = (struct iso_param_use){.r = NAN, .recipe = SIZE_MAX};
+    else if (fit->phi_param == ISO_NO_PARAM && iso_str_eq(fit->use[i].of->name, "phi"))
+        fit->phi_param = i;
+    fit->n_param++;
+    return ISO_OK;
+}
+
+static enum iso_status read_fit(struct iso_fit *fit, const struct iso_json *v, const char *path,
+                                struct iso_err *err)
+{
+    const struct iso_json *rows = iso_json_get(
+        iso_json_get(v, "diagnostics") ? iso_json_get(v, "diagnostics") : v, "parameters");
+    const struct iso_json *embeddings = iso_json_get(v, "embeddings");
+    *fit = (struct iso_fit){.law = iso_law_find(iso_json_string(v, "law", "")),
+                            .embeddings = embeddings && embeddings->boolean,
+                            .phi_param = ISO_NO_PARAM};
+    if (!fit->law || !rows ||
+        !iso_injection_parse(&fit->injection, iso_json_string(v, "injection", "")))
+        return damaged(path, "no law, injection or parameters", err);
+    enum iso_status st = ISO_OK;
+    for (const struct iso_json *row = rows->child; st == ISO_OK && row; row = row->next)
+        st = read_param(fit, row, path, err);
+    return st == ISO_OK && fit->n_param < ISO_P_SHAPE ? damaged(path, "too few parameters", err)
+                                                      : st;
+}
+
+static enum iso_status read_draws(struct iso_predictor *p, struct iso_arena *arena,
+                                  const struct iso_json *draws, const char *path,
+                                  struct iso_err *err)
+{
+    const size_t n_param = p->fit.n_param;
+    const struct iso_json *values = iso_json_get(draws, "values");
+    if (!values) /* a fit without refits */
+        return ISO_OK;
+    p->draws = iso_arena_alloc(arena, values->n * n_param + 1, sizeof *p->draws);
+    for (const struct iso_json *row = values->child; row; row = row->next) {
+        double *to = p->draws + p->n_draws++ * n_param;
+        const struct iso_json *x = row->child;
+        for (size_t i = 0; i < n_param; i++, x = x->next) {
+            if (!x || x->kind != ISO_JSON_NUMBER)
+                return damaged(path, "a draw has not one number for each parameter", err);
+            to[i] = x->number;
+        }
+    }
+    return ISO_OK;
+}
+
+enum iso_status iso_predictor_read(struct iso_predictor *p, struct iso_arena *arena,
+                                   const char *text, size_t len, const char *path,
+                                   struct iso_err *err)
+{
+    const struct iso_json *v;
+    *p = (struct iso_predictor){0};
+    enum iso_status st = iso_json_parse(&v, arena, text, len, path, err);
+    if (st == ISO_OK)
+        st = read_fit(&p->fit, v, path, err);
+    if (st != ISO_OK)
+        return st;
+    p->level = iso_json_number(v, "level", 0.95);
+    const struct iso_json *draws = iso_json_get(v, "draws");
+    return draws ? read_draws(p, arena, draws, path, err) : ISO_OK;
+}
+
+struct iso_prediction iso_predict(const struct iso_predictor *p, const struct iso_run *run)
+{
+    struct iso_prediction out = {.loss = iso_fit_loss(&p->fit, run),
+                                 .n_eff = iso_fit_n_eff(&p->fit, run),
+                                 .low = NAN,
+                                 .high = NAN};
+    if (p->n_draws == 0)
+        return out;
+    struct iso_fit refit = p->fit;
+    double *loss = ISO_NEW_N(double, p->n_draws);
+    for (size_t i = 0; i < p->n_draws; i++) {
+        memcpy(refit.param, p->draws + i * refit.n_param, refit.n_param * sizeof *refit.param);
+        loss[i] = iso_fit_loss(&refit, run);
+    }
+    iso_sort_doubles(loss, p->n_draws);
+    out.low = iso_percentile(loss, p->n_draws, (1 - p->level) / 2);
+    out.high = iso_percentile(loss, p->n_draws, (1 + p->level) / 2);
+    free(loss);
+    return out;
+}
+
+void iso_predict_table(struct iso_table *t, const struct iso_predictor *p,
+                       const struct iso_runs *points)
+{
+    char buf[32];
+    iso_table_init(t, "r|N|N_eff|tokens|loss|low|high");
+    for (size_t i = 0; i < points->n; i++) {
+        const struct iso_run *run = &points->at[i];
+        const struct iso_prediction x = iso_predict(p, run);
+        iso_table_putf(t, "%g", run->r);
+        iso_table_put(t, iso_format_count(buf, iso_run_params(run)));
+        iso_table_put(t, iso_format_count(buf, x.n_eff));
+        iso_table_put(t, iso_format_count(buf, run->tokens));
+        iso_table_putf(t, "%.4f", x.loss);
+        iso_put_number(t, "%.4f", x.low);
+        iso_put_number(t, "%.4f", x.high);
+    }
+}
+
+void iso_predict_write_json(struct iso_json_out *w, const struct iso_predictor *p,
+                            const struct iso_runs *points)
+{
+    iso_json_begin(w, NULL, '{');
+    iso_json_put_string(w, "law", p->fit.law->name);
+    iso_json_put_number(w, "level", p->level);
+    iso_json_put_int(w, "draws", (int64_t)p->n_draws);
+    iso_json_begin(w, "points", '[');
+    for (size_t i = 0; i < points->n; i++) {
+        const struct iso_run *run = &points->at[i];
+        const struct iso_prediction x = iso_predict(p, run);
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "r", run->r);
+        iso_json_put_number(w, "n_once", run->n_once);
+        iso_json_put_number(w, "n_rec", run->n_rec);
+        iso_json_put_number(w, "n_inject", run->n_inject);
+        iso_json_put_number(w, "tokens", run->tokens);
+        iso_json_put_number(w, "n_eff", x.n_eff);
+        iso_json_put_number(w, "loss", x.loss);
+        iso_put_pair(w, "loss_interval", x.low, x.high);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_end(w, '}');
+}

@@ -1,0 +1,39 @@
+/* Losses that a fitted law gives models that were not trained, from the JSON of `isodepth fit`.
+ *
+ * The interval is that of the law: each refit of the bootstrap predicts, and the percentiles of
+ * what they predict are its ends.  It holds neither the noise of a single run nor the error of a
+ * law that is wrong outside the runs it was fitted to. */
+#ifndef ISO_FIT_PREDICT_H
+#define ISO_FIT_PREDICT_H
+
+#include "base/json.h"
+#include "base/table.h"
+#include "fit/fit.h"
+
+enum { ISO_DRAWS_KEPT = 400 }; /* refits that the JSON of a fit carries */
+
+struct iso_predictor {
+    struct iso_fit fit;
+    double level;  /* of the intervals */
+    double *draws; /* [n_draws * fit.n_param], in the arena */
+    size_t n_draws;
+};
+
+/* Reads the text of a fit.json; `path` names it in messages. */
+enum iso_status iso_predictor_read(struct iso_predictor *p, struct iso_arena *arena,
+                                   const char *text, size_t len, const char *path,
+                                   struct iso_err *err);
+
+struct iso_prediction {
+    double loss, low, high; /* the ends are NaN without draws */
+    double n_eff;
+};
+struct iso_prediction iso_predict(const struct iso_predictor *p, const struct iso_run *run);
+
+/* All rows of a table of points. */
+void iso_predict_table(struct iso_table *t, const struct iso_predictor *p,
+                       const struct iso_runs *points);
+void iso_predict_write_json(struct iso_json_out *w, const struct iso_predictor *p,
+                            const struct iso_runs *points);
+
+#endif

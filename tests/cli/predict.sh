@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# isodepth predict: what a fit says of models, by hand and from a table, with its interval.
+set -eu
+. "$(dirname "$0")/top.bash"
+isodepth=$B/isodepth
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+die() { echo "FAILED: $*"; exit 1; }
+for law in joint phi_per_r saturating looped_offset; do
+    "$isodepth" fit examples/paper_baseline.csv --law $law --resamples 40 --starts 20 --json >"$work/fit.json"
+    # The runs that were fitted get the losses that the fit itself predicts, in the same order.
+    "$isodepth" predict "$work/fit.json" examples/paper_baseline.csv --json >"$work/points.json"
+    python3 - "$work/fit.json" "$work/points.json" <<'PY' || die "$law"
+import json, sys
+fit, points = (json.load(open(name)) for name in sys.argv[1:])
+predicted = fit["derived"]["predicted"]
+assert len(points["points"]) == len(predicted) == 116
+for p, expected in zip(points["points"], predicted):
+    assert abs(p["loss"] - expected) < 1e-12, (p, expected)
+    low, high = p["loss_interval"]
+    assert low <= high and low - 0.05 < p["loss"] < high + 0.05, p
+PY
+done
+# By hand: the law's formula with the printed parameters.
+"$isodepth" fit examples/paper_baseline.csv --resamples 40 --starts 20 --json >"$work/fit.json"
+"$isodepth" predict "$work/fit.json" --n 1e9 --tokens 2e10 --json >"$work/point.json"
+python3 - "$work/fit.json" "$work/point.json" <<'PY' || die "by hand"
+import json, sys
+fit, point = (json.load(open(name)) for name in sys.argv[1:])
+loss = fit["E"] + fit["A"] * 1e9 ** -fit["alpha"] + fit["B"] * 2e10 ** -fit["beta"]
+assert abs(point["points"][0]["loss"] - loss) < 1e-12
+PY
+refuse() { # MESSAGE WORDS...
+    ! "$isodepth" predict "${@:2}" 2>"$work/err" >/dev/null || die "accepted: ${*:2}"
+    grep -q -- "$1" "$work/err" || die "$(cat "$work/err")"
+}
+refuse 'give a model by --n and --tokens' "$work/fit.json"
+refuse 'give a model by --n and --tokens' "$work/fit.json" --n 1e9
+refuse 'which parameters are looped' "$work/fit.json" --n 1e9 --tokens 1e9 --r 4
+refuse 'no law, injection or parameters' "$work/point.json" --n 1e9 --tokens 1e9
+echo ok
