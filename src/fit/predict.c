@@ -103,6 +103,8 @@ enum iso_status iso_predictor_read(struct iso_predictor *p, struct iso_arena *ar
     if (st != ISO_OK)
         return st;
     p->level = iso_json_number(v, "level", 0.95);
+    if (!(p->level > 0 && p->level < 1))
+        return damaged(path, "its level is not between 0 and 1", err);
     const struct iso_json *draws = iso_json_get(v, "draws");
     return draws ? read_draws(p, arena, draws, path, err) : ISO_OK;
 }
