@@ -79,8 +79,8 @@ typedef int (*isodepth_progress)(void *context, const char *what, double done, d
  * free(); NULL and a message when it fails.  The members of `json` are the command's long options
  * (no_figures or no-figures; true for a flag; a list for an option that may be repeated) and
  * `inputs`, a list of paths or of tables as text: {"name": "base", "text": "n,tokens,loss\n..."}.
- * Commands: plan, fit, compare, predict, power, rates, report, runs, status.  `progress` may be NULL.  Calls
- * may run in several threads at once. */
+ * Commands: plan, fit, compare, predict, power, rates, report, runs, status.  `progress` may be
+ * NULL.  Calls may run in several threads at once. */
 char *isodepth_call(const char *command, const char *json, isodepth_progress progress,
                     void *context, char *message, size_t message_size);
 

@@ -376,7 +376,9 @@ static void remember_names(const struct place *at)
     struct iso_runs *runs = at->runs;
     for (enum iso_column_role role = 0; role < ISO_N_ROLE; role++) {
         const char *name = name_of(at, role);
-        bool known = iso_str_eq(name, iso_role_name[role]);
+        const bool splits =
+            role == ISO_ROLE_DEPTH || role == ISO_ROLE_PRELUDE || role == ISO_ROLE_CODA;
+        bool known = (splits && has(at, ISO_ROLE_N_ONCE)) || iso_str_eq(name, iso_role_name[role]);
         for (size_t i = 0; i < runs->n_understood; i++)
             known |= iso_str_eq(runs->understood[i].role, iso_role_name[role]) &&
                      iso_str_eq(runs->understood[i].column, name);
