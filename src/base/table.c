@@ -87,7 +87,7 @@ static void put_padding(struct iso_str *out, size_t n)
         iso_str_putc(out, ' ');
 }
 
-/* The table with cells that a terminal can show. */
+/* The table with cells that a terminal, and TeX, can show. */
 static struct iso_table visible_copy(const struct iso_table *t)
 {
     struct iso_table copy = *t;
@@ -101,6 +101,12 @@ static struct iso_table visible_copy(const struct iso_table *t)
     }
     iso_str_release(&s);
     return copy;
+}
+
+static void release_copy(struct iso_table *copy)
+{
+    free(copy->cell);
+    iso_arena_release(&copy->arena);
 }
 
 static void write_text(struct iso_str *out, const struct iso_table *table, bool colour)
@@ -131,8 +137,7 @@ static void write_text(struct iso_str *out, const struct iso_table *table, bool 
     }
     free(width);
     free(right);
-    free(copy.cell);
-    iso_arena_release(&copy.arena);
+    release_copy(&copy);
 }
 
 static void write_csv(struct iso_str *out, const struct iso_table *t)
@@ -161,12 +166,23 @@ static void put_escaped(struct iso_str *out, const char *text, const struct esca
     }
 }
 
-static void write_latex(struct iso_str *out, const struct iso_table *t)
+/* What TeX would obey is escaped, among it ^, since ^^5c is a backslash. */
+static void write_latex(struct iso_str *out, const struct iso_table *table)
 {
-    static const struct escape escapes[] = {{"&", "\\&"},     {"%", "\\%"},
-                                            {"_", "\\_"},     {"#", "\\#"},
-                                            {"$", "\\$"},     {"\\", "\\textbackslash{}"},
-                                            {"φ", "$\\phi$"}, {0}};
+    struct iso_table copy = visible_copy(table);
+    const struct iso_table *t = &copy;
+    static const struct escape escapes[] = {{"&", "\\&"},
+                                            {"%", "\\%"},
+                                            {"_", "\\_"},
+                                            {"#", "\\#"},
+                                            {"$", "\\$"},
+                                            {"\\", "\\textbackslash{}"},
+                                            {"{", "\\{"},
+                                            {"}", "\\}"},
+                                            {"~", "\\textasciitilde{}"},
+                                            {"^", "\\textasciicircum{}"},
+                                            {"φ", "$\\phi$"},
+                                            {0}};
     iso_str_puts(out, "\\begin{tabular}{@{}");
     for (size_t c = 0; c < t->n_col; c++)
         iso_str_putc(out, numeric_column(t, c) ? 'r' : 'l');
@@ -181,6 +197,7 @@ static void write_latex(struct iso_str *out, const struct iso_table *t)
             iso_str_puts(out, "\\midrule\n");
     }
     iso_str_puts(out, "\\bottomrule\n\\end{tabular}\n");
+    release_copy(&copy);
 }
 
 static void write_html(struct iso_str *out, const struct iso_table *t)

@@ -411,6 +411,22 @@ static void test_visible(void **state)
     }
 }
 
+/* A name cannot be a command of TeX, in whatever notation. */
+static void test_latex(void **state)
+{
+    (void)state;
+    struct iso_table t;
+    struct iso_str s = {0};
+    iso_table_init(&t, "name");
+    iso_table_put(&t, "^^5cinput{x}~\\y\n\nz");
+    iso_table_write(&s, &t, ISO_TABLE_LATEX, false);
+    assert_non_null(strstr(s.text, "\\textasciicircum{}\\textasciicircum{}5cinput\\{x\\}"
+                                   "\\textasciitilde{}\\textbackslash{}y"));
+    assert_null(strstr(s.text, "\n\n"));
+    iso_str_release(&s);
+    iso_table_release(&t);
+}
+
 static bool exists(const char *dir, const char *name)
 {
     char path[600];
@@ -575,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
         cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_latex),
         cmocka_unit_test(test_parallel),
         cmocka_unit_test(test_parallel_without_threads),
     };
