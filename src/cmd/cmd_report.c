@@ -263,6 +263,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_evals_read(&job.evals, ops.at[0], err);
     if (st == ISO_OK)
+        iso_evals_colours(&job.evals, &job.base);
+    if (st == ISO_OK)
         st = judge_rates(&job, &a->rates, err);
     if (st == ISO_OK)
         st = compute(&job, &o, err);

@@ -36,6 +36,8 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_analys
     struct iso_report_input input = {.path = table.text,
                                      .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
                                      .bytes = text.len};
+    if (st == ISO_OK)
+        iso_evals_colours(&evals, analysis->runs);
     struct iso_section section = iso_evals_section(&evals);
     struct iso_report report = {.analysis = analysis,
                                 .title = title,

@@ -31,6 +31,9 @@ enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t le
 enum iso_status iso_evals_read(struct iso_evals *e, const char *study, struct iso_err *err);
 void iso_evals_release(struct iso_evals *e);
 
+/* Gives the budgets the colours that they have in the figures of `runs`. */
+void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs);
+
 /* Plain means over the tasks of an axis; NaN when one is missing. */
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
 double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);

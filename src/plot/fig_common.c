@@ -26,7 +26,9 @@ size_t iso_fig_index(const double *list, size_t n, double x)
 
 struct iso_ink iso_fig_budget_ink(const struct iso_fig_keys *k, double budget)
 {
-    return iso_ink_budget(iso_fig_index(k->budget, k->n_budget, budget), k->n_budget);
+    const double *all = k->all_budget ? k->all_budget : k->budget;
+    const size_t n = k->all_budget ? k->n_all_budget : k->n_budget;
+    return iso_ink_budget(iso_fig_index(all, n, budget), n);
 }
 
 enum iso_mark iso_fig_mark(const struct iso_fig_keys *k, double r)
@@ -101,7 +103,7 @@ void iso_fig_legend_budgets(struct iso_figure *f, const struct iso_fig_keys *k)
     for (size_t j = 0; j < (few ? k->n_budget : NAMED); j++) {
         size_t i = few ? j : j * (k->n_budget - 1) / (NAMED - 1);
         struct iso_series like = {.kind = ISO_SERIES_MARKS,
-                                  .ink = iso_ink_budget(i, k->n_budget),
+                                  .ink = iso_fig_budget_ink(k, k->budget[i]),
                                   .mark = ISO_MARK_CIRCLE,
                                   .size = 4.5};
         iso_figure_legend(f, &like, iso_fig_power_text(f, k->budget[i]));
@@ -126,15 +128,26 @@ void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k)
     legend_row(f, k, "Recurrences", ISO_SERIES_MARKS);
 }
 
-void iso_fig_legend_curves(struct iso_figure *f, const struct iso_fig_keys *k,
+void iso_fig_legend_lines(struct iso_figure *f, const struct iso_fig_keys *k, const char *heading)
+{
+    legend_row(f, k, heading, ISO_SERIES_LINE);
+}
+
+bool iso_fig_has_optima(const struct iso_derived *d)
+{
+    for (size_t i = 0; i < d->n_parabolas; i++)
+        if (d->parabola[i].has_minimum)
+            return true;
+    return false;
+}
+
+void iso_fig_legend_optima(struct iso_figure *f, const struct iso_fig_keys *k,
                            const struct iso_derived *d)
 {
-    bool optima = false;
-    for (size_t i = 0; i < d->n_parabolas; i++)
-        optima |= d->parabola[i].has_minimum;
-    legend_row(f, k, "Recurrences, fit", ISO_SERIES_LINE);
-    if (optima)
-        legend_row(f, k, "Empirical optima", ISO_SERIES_MARKS);
+    if (!iso_fig_has_optima(d))
+        return;
+    legend_row(f, k, "Optima of parabolas", ISO_SERIES_MARKS);
+    iso_fig_legend_budgets(f, k);
 }
 
 struct iso_series *iso_fig_marks_after(struct iso_panel *p, struct iso_series *last,
@@ -147,13 +160,17 @@ struct iso_series *iso_fig_marks_after(struct iso_panel *p, struct iso_series *l
 void iso_fig_add_run(struct iso_panel *p, struct iso_series *s, double x, double y,
                      const struct iso_run *run, double predicted)
 {
+    const char *slash = strrchr(run->file, '/'), *file = slash ? slash + 1 : run->file;
     char budget[40], n[32], d[32], more[64] = "";
     iso_power_plain(budget, run->budget);
     if (isfinite(predicted))
         snprintf(more, sizeof more, "\npredicted %.4f (%+.4f)", predicted, run->loss - predicted);
-    iso_series_add_tip(p, s, x, y, "C = %s FLOPs, r = %g\nN = %s, D = %s tokens\nloss %.4f nats%s",
+    iso_series_add_tip(p, s, x, y,
+                       "C = %s FLOPs, r = %g\nN = %s, D = %s tokens\nloss %.4f nats%s"
+                       "\n%s%s%s:%d",
                        budget, run->r, iso_format_count(n, iso_run_params(run)),
-                       iso_format_count(d, run->tokens), run->loss, more);
+                       iso_format_count(d, run->tokens), run->loss, more, run->id,
+                       *run->id ? ", " : "", file, run->line);
 }
 
 double iso_fig_budget_at(const struct iso_fig_keys *k, double fraction)
@@ -176,4 +193,31 @@ const struct iso_parabola *iso_fig_parabola(const struct iso_derived *d, double 
         if (d->parabola[i].budget == budget && d->parabola[i].r == r && d->parabola[i].has_minimum)
             return &d->parabola[i];
     return NULL;
+}
+
+void iso_fig_caption_by_r(struct iso_figure *f, const struct iso_by_r *by_r, const char *caption)
+{
+    const char *law =
+        by_r->n_own == by_r->n ? "A Chinchilla law was fitted to the runs of each <i>r</i> alone."
+        : by_r->n_own == 0 ? "Each <i>r</i> has too few runs for a law of its own: the law is the "
+                             "one fitted to all runs."
+                           : "A Chinchilla law was fitted to the runs of each <i>r</i> alone; an "
+                             "<i>r</i> with too few runs for that has the law of all runs.";
+    f->caption = iso_arena_printf(&f->arena, "%s %s", caption, law);
+}
+
+void iso_fig_identity(struct iso_panel *p, const double range[2])
+{
+    iso_axis_set(&p->x, "Actual loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_set(&p->y, "Predicted loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_range(&p->x, range[0], range[1]);
+    iso_axis_range(&p->y, range[0], range[1]);
+    struct iso_series *identity = iso_panel_line(p, iso_inks[ISO_INK_MUTED], ISO_DASH_SHORT, 1.2);
+    iso_series_add(p, identity, range[0], range[0]);
+    iso_series_add(p, identity, range[1], range[1]);
+}
+
+const char *iso_fig_residual_note(struct iso_figure *f, const struct iso_residual_stats *s)
+{
+    return iso_arena_printf(&f->arena, "RMSE %.4f nats\nmax |residual| %.3f", s->rmse, s->max_abs);
 }

@@ -22,17 +22,45 @@ static void add_recipe(struct iso_panel *p, const char *name, double phi,
     iso_fig_isoflops_panel(p, runs, &derived, keys, NAN);
 }
 
+/* phi of the base under the estimator of the headline, which may not be that of its own fit; with
+ * several variants that differ in it, NaN. */
+static double base_phi(const struct iso_compare *c)
+{
+    double phi = c->n ? c->variant[0].headline->phi_base : c->base.fit.phi;
+    for (size_t i = 1; i < c->n; i++)
+        if (fabs(c->variant[i].headline->phi_base - phi) >= 0.0005)
+            phi = NAN;
+    return phi;
+}
+
+/* The budgets that the recipes share, in the colours of the whole table. */
+static struct iso_fig_keys keys_of(struct iso_figure *f, const struct iso_fig_compare *of)
+{
+    const struct iso_fig_keys all = iso_fig_keys_of(f, of->all);
+    struct iso_fig_keys keys = iso_fig_keys_of(f, of->compare->base.runs);
+    keys.all_budget = all.budget;
+    keys.n_all_budget = all.n_budget;
+    return keys;
+}
+
+static const char isoflops_caption[] = "Loss against unique parameters on the budgets that the "
+                                       "recipes share. All panels show the same "
+                                       "<i>r</i>&nbsp;=&nbsp;1 runs.";
+
 static const char *build_isoflops(struct iso_figure *f, const void *data)
 {
-    const struct iso_compare *c = data;
+    const struct iso_fig_compare *of = data;
+    const struct iso_compare *c = of->compare;
     size_t n = c->n + 1, cols = n < 3 ? n : n == 4 ? 2 : 3;
     iso_figure_init(f, (struct iso_panel_grid){.rows = (n + cols - 1) / cols,
                                                .cols = cols,
                                                .share_x = ISO_SHARE_ALL,
                                                .share_y = ISO_SHARE_ALL,
                                                .panel_height = 300});
-    struct iso_fig_keys keys = iso_fig_keys_of(f, c->base.runs);
-    add_recipe(&f->panel[0], c->base.name, c->base.fit.phi, c->base.runs, &c->base.fit, &keys);
+    struct iso_fig_keys keys = keys_of(f, of);
+    struct iso_derived derived;
+    iso_derived_run(&derived, &f->arena, c->base.runs, &c->base.fit);
+    add_recipe(&f->panel[0], c->base.name, base_phi(c), c->base.runs, &c->base.fit, &keys);
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
         add_recipe(&f->panel[i + 1], v->own.name, v->headline->phi, v->own.runs, &v->own.fit,
@@ -40,15 +68,15 @@ static const char *build_isoflops(struct iso_figure *f, const void *data)
     }
     iso_fig_legend_budgets(f, &keys);
     iso_fig_legend_archs(f, &keys);
+    f->caption =
+        iso_arena_printf(&f->arena, "%s%s", isoflops_caption, iso_fig_legend_stars(f, &derived));
     return NULL;
 }
 
 const struct iso_figure_row iso_fig_compare_isoflops = {
     .name = "compare-isoflops",
     .title = "Loss at fixed compute, recipe by recipe",
-    .caption = "Loss against unique parameters on the budgets that the recipes share. Thin curves "
-               "are parabolas in log&nbsp;<i>N</i> per (budget, <i>r</i>) cell, stars their "
-               "optima. All panels show the same <i>r</i>&nbsp;=&nbsp;1 runs.",
+    .caption = isoflops_caption,
     .build = build_isoflops,
 };
 
@@ -88,9 +116,24 @@ static struct iso_ink ink_of(const struct iso_variant *v, const struct iso_delta
     return iso_inks[v->headline == d ? ISO_INK_ACCENT : ISO_INK_MUTED];
 }
 
+/* The headlines and every estimate fit; the interval of the other estimator may leave the axis. */
+static void delta_range(struct iso_axis *x, const struct iso_compare *c)
+{
+    double lo = 0, hi = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct iso_variant *v = &c->variant[i];
+        const double at[] = {v->joint.delta_phi, v->separate.delta_phi, v->headline->low,
+                             v->headline->high};
+        for (size_t k = 0; k < sizeof at / sizeof *at; k++) /* fmin and fmax pass over NaN */
+            lo = fmin(lo, at[k]), hi = fmax(hi, at[k]);
+    }
+    const double air = 0.25 * (hi - lo) + 1e-3;
+    iso_axis_range(x, lo - air, hi + air);
+}
+
 static const char *build_delta(struct iso_figure *f, const void *data)
 {
-    const struct iso_compare *c = data;
+    const struct iso_compare *c = ((const struct iso_fig_compare *)data)->compare;
     bool any = false;
     for (size_t i = 0; i < c->n; i++)
         any |= isfinite(c->variant[i].headline->delta_phi);
@@ -118,6 +161,7 @@ static const char *build_delta(struct iso_figure *f, const void *data)
         &p->x,
         iso_arena_printf(&f->arena, "Δ{/:Italic φ} against %s", iso_figure_plain(f, c->base.name)),
         ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    delta_range(&p->x, c);
     iso_axis_set(&p->y, "", ISO_SCALE_LINEAR, ISO_TICK_GIVEN);
     p->y.given = at;
     p->y.given_text = name;

@@ -31,7 +31,7 @@ static void add_optima(struct iso_panel *p, const struct iso_analysis *analysis,
         char budget[40];
         iso_power_plain(budget, q->budget);
         struct iso_series *mark =
-            iso_panel_marks(p, iso_ink_budget(i, k->n_budget), iso_fig_mark(k, r), 4.2);
+            iso_panel_marks(p, iso_fig_budget_ink(k, q->budget), iso_fig_mark(k, r), 4.2);
         double y = gap ? q->loss_opt - one->loss_opt : q->loss_opt;
         iso_series_add_tip(p, mark, q->budget, y, "C = %s FLOPs, r = %g\n%s %.4f nats%s", budget, r,
                            gap ? "gap to r = 1:" : "optimum of the parabola:", y,
@@ -83,6 +83,24 @@ static void build_gaps(struct iso_panel *p, const struct iso_analysis *analysis,
     iso_series_add(p, iso_panel_series(p, ISO_SERIES_RULE_Y, iso_inks[ISO_INK_MUTED]), 0, 0);
 }
 
+/* Only what is drawn. */
+static void write_caption(struct iso_figure *f, const struct iso_analysis *analysis, bool gaps)
+{
+    f->caption = iso_arena_printf(
+        &f->arena,
+        "%s at the compute-optimal size against the budget; the black curves are the fitted law."
+        "%s%s%s",
+        gaps ? "Left: loss" : "Loss",
+        iso_fig_has_optima(&analysis->derived)
+            ? " Marks are the optima of the parabolas, which know nothing of the law."
+            : "",
+        analysis->has_restricted
+            ? " Dashed red curves are the best fit with φ&nbsp;=&nbsp;1, under which the "
+              "architectures all but coincide."
+            : "",
+        gaps ? " Right: the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1." : "");
+}
+
 static const char *build(struct iso_figure *f, const void *data)
 {
     const struct iso_analysis *analysis = data;
@@ -98,28 +116,23 @@ static const char *build(struct iso_figure *f, const void *data)
         iso_axis_set(&f->panel[i].x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
                      ISO_TICK_POWER);
     build_losses(&f->panel[0], analysis, &k);
-    if (!gaps)
-        f->caption = "Loss at the compute-optimal size against the budget. Marks are the optima of "
-                     "the parabolas, which know nothing of the law; the curve is the fitted law.";
     if (gaps)
         build_gaps(&f->panel[1], analysis, &k);
-    iso_fig_legend_curves(f, &k, &analysis->derived);
+    iso_fig_legend_lines(f, &k, iso_arena_printf(&f->arena, "Law %s", analysis->fit.law->name));
     struct iso_series like = {.kind = ISO_SERIES_LINE,
                               .ink = iso_inks[ISO_INK_ACCENT],
                               .dash = ISO_DASH_SHORT,
                               .width = 1.3};
     if (analysis->has_restricted)
-        iso_figure_legend(f, &like, "{/:Italic φ} = 1, every {/:Italic r}");
+        iso_figure_legend(f, &like, "every {/:Italic r} with {/:Italic φ} = 1");
+    iso_fig_legend_optima(f, &k, &analysis->derived);
+    write_caption(f, analysis, gaps);
     return NULL;
 }
 
 const struct iso_figure_row iso_fig_frontier = {
     .name = "frontier",
     .title = "Compute-optimal frontier",
-    .caption = "Left: loss at the compute-optimal size against the budget. Marks are the optima of "
-               "the parabolas, which know nothing of the law; the plain curves are the fitted law. "
-               "Dashed red curves are the best fit with φ&nbsp;=&nbsp;1, under which the "
-               "architectures all but coincide. Right: the gap of each <i>r</i> to "
-               "<i>r</i>&nbsp;=&nbsp;1.",
+    .caption = "Loss at the compute-optimal size against the budget.",
     .build = build,
 };

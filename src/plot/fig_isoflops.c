@@ -51,6 +51,12 @@ void iso_fig_isoflops_panel(struct iso_panel *p, const struct iso_runs *runs,
         if (wanted(r, q->r) && q->has_minimum)
             add_parabola(p, runs, q, iso_fig_budget_ink(keys, q->budget));
     }
+    /* A star whose parabola opens beyond its runs would be a guess: it is not drawn. */
+    for (size_t i = 0; i < derived->n_parabolas; i++) {
+        const struct iso_parabola *q = &derived->parabola[i];
+        if (wanted(r, q->r) && q->has_minimum && q->inside)
+            add_star(p, q, iso_fig_budget_ink(keys, q->budget));
+    }
     struct iso_series *mark = NULL;
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
@@ -60,13 +66,24 @@ void iso_fig_isoflops_panel(struct iso_panel *p, const struct iso_runs *runs,
                                    iso_fig_mark(keys, run->r), 3.2);
         iso_fig_add_run(p, mark, iso_run_params(run), run->loss, run, derived->predicted[i]);
     }
-    /* A star whose parabola opens beyond its runs would be a guess: it is not drawn. */
-    for (size_t i = 0; i < derived->n_parabolas; i++) {
-        const struct iso_parabola *q = &derived->parabola[i];
-        if (wanted(r, q->r) && q->has_minimum && q->inside)
-            add_star(p, q, iso_fig_budget_ink(keys, q->budget));
-    }
 }
+
+const char *iso_fig_legend_stars(struct iso_figure *f, const struct iso_derived *derived)
+{
+    bool any = false;
+    for (size_t i = 0; i < derived->n_parabolas; i++)
+        any |= derived->parabola[i].has_minimum && derived->parabola[i].inside;
+    if (!any)
+        return "";
+    const struct iso_series star = {
+        .kind = ISO_SERIES_MARKS, .ink = iso_inks[ISO_INK_TEXT], .mark = ISO_MARK_STAR, .size = 7};
+    iso_figure_legend(f, &star, "optimum");
+    return " Thin curves are parabolas in log&nbsp;<i>N</i>, one per (budget, <i>r</i>) cell; "
+           "stars mark their optima where these lie between the runs.";
+}
+
+static const char caption[] =
+    "Loss against unique parameters at fixed compute budgets, one panel per number of recurrences.";
 
 static const char *build(struct iso_figure *f, const void *data)
 {
@@ -91,17 +108,14 @@ static const char *build(struct iso_figure *f, const void *data)
         iso_fig_isoflops_panel(p, analysis->runs, &analysis->derived, &keys, keys.r[i]);
     }
     iso_fig_legend_budgets(f, &keys);
-    struct iso_series star = {
-        .kind = ISO_SERIES_MARKS, .ink = iso_inks[ISO_INK_TEXT], .mark = ISO_MARK_STAR, .size = 7};
-    iso_figure_legend(f, &star, "optimum");
+    f->caption =
+        iso_arena_printf(&f->arena, "%s%s", caption, iso_fig_legend_stars(f, &analysis->derived));
     return NULL;
 }
 
 const struct iso_figure_row iso_fig_isoflops = {
     .name = "isoflops",
     .title = "Loss at fixed compute",
-    .caption = "Loss against unique parameters at fixed compute budgets, one panel per number of "
-               "recurrences. Thin curves are parabolas in log&nbsp;<i>N</i>, one per (budget, "
-               "<i>r</i>) cell; stars mark their optima where these lie between the runs.",
+    .caption = caption,
     .build = build,
 };

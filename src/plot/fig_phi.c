@@ -149,6 +149,28 @@ static void forest_intervals(struct forest *t, const struct iso_analysis *analys
         forest_row(t, "range when one budget, r or cell is left out", analysis->fit.phi, low, high);
 }
 
+/* From the estimates and the first `n` intervals; those that follow widen it by at most half. */
+static void forest_range(struct forest *t, size_t n)
+{
+    double lo = HUGE_VAL, hi = -HUGE_VAL, wide[2];
+    for (size_t i = 0; i < t->point->n_point; i++) {
+        lo = fmin(lo, t->point->point[i].x);
+        hi = fmax(hi, t->point->point[i].x);
+    }
+    for (size_t i = 0; i < n; i++) {
+        lo = fmin(lo, t->range->point[i].x);
+        hi = fmax(hi, t->range->point[i].x2);
+    }
+    const double most = 0.5 * (hi - lo) + 1e-3, air = 0.05 * (hi - lo) + 1e-3;
+    wide[0] = lo;
+    wide[1] = hi;
+    for (size_t i = n; i < t->range->n_point; i++) {
+        wide[0] = fmin(wide[0], fmax(t->range->point[i].x, lo - most));
+        wide[1] = fmax(wide[1], fmin(t->range->point[i].x2, hi + most));
+    }
+    iso_axis_range(&t->p->x, wide[0] - air, wide[1] + air);
+}
+
 static size_t forest_rows(const struct iso_analysis *analysis)
 {
     return (analysis->has_intervals ? analysis->intervals.n_bootstraps + 2 : 0) +
@@ -174,6 +196,7 @@ static const char *build_forest(struct iso_figure *f, const void *data)
     t.point = iso_panel_marks(t.p, iso_inks[ISO_INK_TEXT], ISO_MARK_CIRCLE, 3.6);
     if (analysis->has_intervals)
         forest_intervals(&t, analysis);
+    const size_t n_main = t.range->n_point;
     for (size_t i = 0; analysis->has_robust && i < analysis->robust.n; i++) {
         const struct iso_robust_row *row = &analysis->robust.row[i];
         if (!row->problem)
@@ -187,6 +210,7 @@ static const char *build_forest(struct iso_figure *f, const void *data)
                    q->phi - q->plus_minus, q->phi + q->plus_minus);
     }
     iso_axis_set(&t.p->x, "{/:Italic φ}", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    forest_range(&t, n_main);
     iso_axis_set(&t.p->y, "", ISO_SCALE_LINEAR, ISO_TICK_GIVEN);
     t.p->y.given = t.at;
     t.p->y.given_text = t.name;
@@ -201,7 +225,9 @@ static const char *build_forest(struct iso_figure *f, const void *data)
 const struct iso_figure_row iso_fig_forest = {
     .name = "forest",
     .title = "φ under every interval and check",
-    .caption = "Intervals of φ by method, and φ refitted with one choice changed at a "
-               "time. The vertical line is the estimate of the headline.",
+    .caption =
+        "Intervals of φ by method, and φ refitted with one choice changed at a "
+        "time. The vertical line is the estimate of the headline; an arrow marks an interval "
+        "that reaches beyond the axis.",
     .build = build_forest,
 };

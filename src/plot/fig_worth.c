@@ -5,6 +5,8 @@
  * two extremes: looping adds nothing, and a loop is as good as r blocks. */
 #include "plot/figures.h"
 
+#include "base/str.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -125,7 +127,14 @@ static void build_blocks(struct iso_panel *p, const struct iso_analysis *analysi
     }
     const double blocks = iso_fit_worth(fit, top, 0);
     iso_panel_end_label(p, blocks, iso_inks[ISO_INK_ACCENT],
-                        iso_arena_printf(&p->figure->arena, "%.2f blocks", blocks));
+                        iso_arena_printf(&p->figure->arena, "%.2f", blocks));
+    struct iso_str note = {0};
+    for (size_t i = 0; i < k->n_r; i++)
+        if (k->r[i] > 1)
+            iso_str_printf(&note, "%s{/:Italic r} = %g: %.2f blocks", note.len ? "\n" : "", k->r[i],
+                           iso_fit_worth(fit, k->r[i], 0));
+    p->note = iso_arena_strdup(&p->figure->arena, iso_str_text(&note));
+    iso_str_release(&note);
 }
 
 /* Comparing at equal width needs r = 1 and the width of every run. */
@@ -137,6 +146,21 @@ static bool has_sizes(const struct iso_derived *d)
     return d->n_curves > 1 && iso_fig_curve(d, 1);
 }
 
+/* Only what is drawn. */
+static void write_caption(struct iso_figure *f, const struct iso_analysis *analysis, bool sizes)
+{
+    double interval[2];
+    iso_analysis_worth_interval(interval, analysis, 2);
+    f->caption = iso_arena_printf(
+        &f->arena,
+        "%s blocks that one block looped <i>r</i> times is worth, %sbetween one block (looping "
+        "adds nothing) and <i>r</i> blocks (a loop is as good as unique blocks).",
+        sizes ? "Left: training FLOPs per token, unique parameters and effective parameters of "
+                "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. Right: unique"
+              : "Unique",
+        isfinite(interval[0]) ? "with its interval, " : "");
+}
+
 static const char *build(struct iso_figure *f, const void *data)
 {
     const struct iso_analysis *analysis = data;
@@ -146,24 +170,16 @@ static const char *build(struct iso_figure *f, const void *data)
     iso_figure_init(f, (struct iso_panel_grid){
                            .rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
     struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
-    if (!sizes)
-        f->caption = "Unique blocks that one block looped <i>r</i> times is worth, with its "
-                     "interval, between one block (looping adds nothing) and "
-                     "<i>r</i> blocks (a loop is as good as unique blocks).";
     if (sizes)
         build_sizes(&f->panel[0], analysis, &k);
     build_blocks(&f->panel[sizes ? 1 : 0], analysis, &k);
+    write_caption(f, analysis, sizes);
     return NULL;
 }
 
 const struct iso_figure_row iso_fig_worth = {
     .name = "worth",
     .title = "What one recurrence is worth",
-    .caption = "Left: training FLOPs per token, unique parameters and effective parameters "
-               "of "
-               "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. Right: unique "
-               "blocks that one block looped <i>r</i> times is worth, with its "
-               "interval, between one block (looping adds nothing) and <i>r</i> blocks (a loop is "
-               "as good as unique blocks).",
+    .caption = "Unique blocks that one block looped <i>r</i> times is worth.",
     .build = build,
 };

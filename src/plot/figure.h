@@ -53,7 +53,7 @@ enum iso_series_kind {
     ISO_SERIES_MARKS,
     ISO_SERIES_BARS,   /* from 0 to y, `width` of the axis wide, centred on x */
     ISO_SERIES_BAND,   /* between y and y2, filled */
-    ISO_SERIES_RANGES, /* horizontal intervals x..x2 at y */
+    ISO_SERIES_RANGES, /* horizontal intervals x..x2 at y; an arrow where one leaves the panel */
     ISO_SERIES_RULE_X, /* a vertical line across the panel at each x */
     ISO_SERIES_RULE_Y, /* a horizontal one at each y */
 };

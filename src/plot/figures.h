@@ -7,6 +7,7 @@
 
 #include "fit/analysis.h"
 #include "fit/compare.h"
+#include "plot/by_r.h"
 #include "plot/figure.h"
 
 struct iso_figure_row {
@@ -17,9 +18,15 @@ struct iso_figure_row {
 };
 
 /* Data: struct iso_analysis. */
-extern const struct iso_figure_row iso_fig_worth, iso_fig_frontier, iso_fig_isoflops,
-    iso_fig_allocation, iso_fig_quality, iso_fig_residuals, iso_fig_phi, iso_fig_forest;
-/* Data: struct iso_compare. */
+extern const struct iso_figure_row iso_fig_worth, iso_fig_frontier, iso_fig_isoflops, iso_fig_phi,
+    iso_fig_forest;
+/* Data: struct iso_by_r. */
+extern const struct iso_figure_row iso_fig_allocation, iso_fig_quality, iso_fig_residuals;
+/* Data: struct iso_fig_compare. */
+struct iso_fig_compare {
+    const struct iso_compare *compare;
+    const struct iso_runs *all; /* of the base: a budget has the same colour as elsewhere */
+};
 extern const struct iso_figure_row iso_fig_compare_isoflops, iso_fig_compare_delta;
 
 /* --- what several figures share (fig_common.c) ------------------------------------------------ */
@@ -28,6 +35,8 @@ extern const struct iso_figure_row iso_fig_compare_isoflops, iso_fig_compare_del
 struct iso_fig_keys {
     double *budget, *r; /* rising */
     size_t n_budget, n_r;
+    const double *all_budget; /* those that share the colours; NULL: the same */
+    size_t n_all_budget;
 };
 struct iso_fig_keys iso_fig_keys_of(struct iso_figure *f, const struct iso_runs *runs);
 size_t iso_fig_index(const double *list, size_t n, double x);
@@ -35,12 +44,14 @@ struct iso_ink iso_fig_budget_ink(const struct iso_fig_keys *k, double budget);
 enum iso_mark iso_fig_mark(const struct iso_fig_keys *k, double r);
 enum iso_dash iso_fig_dash(const struct iso_fig_keys *k, double r);
 
-/* Legend rows: budgets as coloured marks; recurrences as marks; recurrences as curves of the fit,
- * and as marks of the parabolas' optima where there are any. */
+/* Legend rows: budgets as coloured marks; recurrences as marks; recurrences as lines of a fit;
+ * recurrences and budgets as marks of the parabolas' optima, where there are any. */
 void iso_fig_legend_budgets(struct iso_figure *f, const struct iso_fig_keys *k);
 void iso_fig_legend_archs(struct iso_figure *f, const struct iso_fig_keys *k);
-void iso_fig_legend_curves(struct iso_figure *f, const struct iso_fig_keys *k,
+void iso_fig_legend_lines(struct iso_figure *f, const struct iso_fig_keys *k, const char *heading);
+void iso_fig_legend_optima(struct iso_figure *f, const struct iso_fig_keys *k,
                            const struct iso_derived *d);
+bool iso_fig_has_optima(const struct iso_derived *d);
 /* "r = 4" with the letter in italics. */
 const char *iso_fig_arch_text(struct iso_figure *f, double r);
 /* "4.64·10^17" in markup, or with Unicode superscripts for tips and tables. */
@@ -50,7 +61,7 @@ void iso_power_plain(char buf[40], double x);
 /* `last` when it has this look, else a new series of marks: a table of many runs needs few. */
 struct iso_series *iso_fig_marks_after(struct iso_panel *p, struct iso_series *last,
                                        struct iso_ink ink, enum iso_mark mark, double size);
-/* Marks of one run each, with budget, r, N, D and loss as the tip. */
+/* A mark of one run, with budget, r, N, D, loss and its line of the table as the tip. */
 void iso_fig_add_run(struct iso_panel *p, struct iso_series *s, double x, double y,
                      const struct iso_run *run, double predicted);
 
@@ -60,9 +71,19 @@ double iso_fig_budget_at(const struct iso_fig_keys *k, double fraction);
 const struct iso_flops_curve *iso_fig_curve(const struct iso_derived *d, double r);
 const struct iso_parabola *iso_fig_parabola(const struct iso_derived *d, double budget, double r);
 
+/* The caption, and which law the figure shows. */
+void iso_fig_caption_by_r(struct iso_figure *f, const struct iso_by_r *by_r, const char *caption);
+
+/* Predicted against actual loss: axes over `range` and the line on which they agree; the sizes of
+ * the residuals. */
+void iso_fig_identity(struct iso_panel *p, const double range[2]);
+const char *iso_fig_residual_note(struct iso_figure *f, const struct iso_residual_stats *s);
+
 /* The runs, parabolas and stars of one recurrence (NaN: of all) in one panel. */
 void iso_fig_isoflops_panel(struct iso_panel *p, const struct iso_runs *runs,
                             const struct iso_derived *derived, const struct iso_fig_keys *keys,
                             double r);
+/* An entry of the legend for their stars, and the sentence of the caption; "" without stars. */
+const char *iso_fig_legend_stars(struct iso_figure *f, const struct iso_derived *derived);
 
 #endif

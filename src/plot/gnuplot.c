@@ -113,13 +113,13 @@ static void fix_date(struct iso_str *pdf)
 enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f, const char *dir,
                                 const char *name, struct iso_err *err)
 {
-    struct iso_str raw = {0}, pdf = {0};
+    struct iso_str raw = {0}, titled = {0}, pdf = {0};
     enum iso_status st = draw(&raw, f, ISO_DRAWING_SVG, err);
     if (st == ISO_OK) {
         iso_str_clear(svg);
         iso_svg_clean(svg, iso_str_text(&raw));
-        st =
-            iso_file_write(iso_path_in(dir, "%s.svg", name).text, iso_str_text(svg), svg->len, err);
+        iso_svg_with_titles(&titled, iso_str_text(svg), f);
+        st = iso_file_write(iso_path_in(dir, "%s.svg", name).text, titled.text, titled.len, err);
     }
     if (st == ISO_OK)
         st = draw(&pdf, f, ISO_DRAWING_PDF, err);
@@ -128,6 +128,7 @@ enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f,
         st =
             iso_file_write(iso_path_in(dir, "%s.pdf", name).text, iso_str_text(&pdf), pdf.len, err);
     iso_str_release(&raw);
+    iso_str_release(&titled);
     iso_str_release(&pdf);
     return st;
 }

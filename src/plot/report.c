@@ -17,11 +17,23 @@
 static const struct {
     const char *table, *section;
 } places[] = {
-    {"law", "quality"},        {"laws", "quality"},        {"residuals", "quality"},
-    {"intervals", "phi"},      {"robustness", "phi"},      {"checks", "checks"},
-    {"shape", "phi"},          {"jackknife", "phi"},       {"equivalents", "worth"},
-    {"exponents", "frontier"}, {"frontier", "allocation"}, {"optima", "isoflops"},
+    {"law", "quality"},        {"laws", "quality"},      {"residuals", "quality"},
+    {"intervals", "phi"},      {"robustness", "phi"},    {"checks", "checks"},
+    {"shape", "phi"},          {"jackknife", "phi"},     {"equivalents", "worth"},
+    {"exponents", "frontier"}, {"frontier", "frontier"}, {"optima", "isoflops"},
     {"left_out", "runs"},
+};
+
+/* Those of them that are also shown for the law of each r. */
+static const struct {
+    const char *table, *name, *title, *section;
+} places_by_r[] = {
+    {"exponents", "exponents-by-r", "Compute-optimal frontier under the law of each r",
+     "allocation"},
+    {"frontier", "frontier-by-r", "Compute-optimal points under the law of each r", "allocation"},
+    {"law", "law-by-r", "A Chinchilla law for each r", "quality"},
+    {"residuals", "residuals-by-r", "Residuals of the law of each r in nats, actual - predicted",
+     "quality"},
 };
 
 static const char *section_of_table(const char *name)
@@ -48,14 +60,37 @@ static enum iso_status put_tables(struct iso_page *page, const struct iso_report
     return st;
 }
 
+static const struct iso_analysis_table *table_named(const char *name)
+{
+    const struct iso_analysis_table *row = iso_analysis_tables;
+    while (!iso_str_eq(row->name, name))
+        row++;
+    return row;
+}
+
+static enum iso_status put_tables_by_r(struct iso_page *page, const struct iso_by_r *by_r,
+                                       const char *section, struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; i < sizeof places_by_r / sizeof *places_by_r && st == ISO_OK; i++) {
+        struct iso_table t = {0};
+        if (!iso_str_eq(places_by_r[i].section, section))
+            continue;
+        iso_by_r_table(&t, by_r, table_named(places_by_r[i].table));
+        st = iso_page_table(page, places_by_r[i].name, places_by_r[i].title, &t, err);
+        iso_table_release(&t);
+    }
+    return st;
+}
+
 /* --- sections --------------------------------------------------------------------------------- */
 
-static enum iso_status put_figures(struct iso_page *page, const struct iso_report *report,
-                                   const struct iso_figure_row *const *rows, struct iso_err *err)
+static enum iso_status put_figures(struct iso_page *page, const struct iso_figure_row *const *rows,
+                                   const void *data, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
     for (; *rows && st == ISO_OK; rows++)
-        st = iso_page_figure(page, *rows, report->analysis, err);
+        st = iso_page_figure(page, *rows, data, err);
     return st;
 }
 
@@ -123,7 +158,8 @@ static enum iso_status build_provenance(struct iso_page *page, const struct iso_
         iso_page_html(page, "</dd>\n");
     }
     iso_page_html(page, "<dt>Files</dt><dd><a href=\"fit.json\">fit.json</a> (everything at full "
-                        "precision), <a href=\"runs.csv\">runs.csv</a>, figures/*.svg, "
+                        "precision), <a href=\"fit-by-r.json\">fit-by-r.json</a> (the law of "
+                        "each <i>r</i>), <a href=\"runs.csv\">runs.csv</a>, figures/*.svg, "
                         "figures/*.pdf, tables/*.tex</dd></dl>\n");
     return ISO_OK;
 }
@@ -140,6 +176,7 @@ static bool has_tables(const char *section)
 struct row {
     const char *id, *title;
     const struct iso_figure_row *figures[3]; /* ended by NULL */
+    bool by_r;                               /* they show the law of each r */
     bool needs_phi;                          /* left out when the law, or the runs, have none */
     enum iso_status (*build)(struct iso_page *, const struct iso_report *, struct iso_err *);
 };
@@ -150,9 +187,10 @@ static const struct row rows[] = {
     {"compare", "Recipes compared", .build = iso_report_build_compare},
     {"frontier", "Compute-optimal frontier", .figures = {&iso_fig_frontier}},
     {"isoflops", "Loss at fixed compute", .figures = {&iso_fig_isoflops}},
-    {"allocation", "Optimal allocation", .figures = {&iso_fig_allocation}},
+    {"allocation", "Optimal allocation", .figures = {&iso_fig_allocation}, .by_r = true},
     {"phi", "How well φ is known", .figures = {&iso_fig_phi, &iso_fig_forest}, .needs_phi = true},
-    {"quality", "How well the law fits", .figures = {&iso_fig_quality, &iso_fig_residuals}},
+    {"quality", "How well the laws fit", .figures = {&iso_fig_quality, &iso_fig_residuals},
+     .by_r = true},
     {"numbers", .title = "More numbers"},
     {"runs", "Runs", .build = build_runs},
     {"method", "Method", .build = build_method},
@@ -163,14 +201,22 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 struct bound_row {
     const struct row *row;
     const struct iso_report *report;
+    const struct iso_by_r *by_r;
 };
+
+static const void *data_of(const struct bound_row *b)
+{
+    return b->row->by_r ? (const void *)b->by_r : b->report->analysis;
+}
 
 static enum iso_status build_row(struct iso_page *page, const void *data, struct iso_err *err)
 {
     const struct bound_row *b = data;
-    enum iso_status st = put_figures(page, b->report, b->row->figures, err);
+    enum iso_status st = put_figures(page, b->row->figures, data_of(b), err);
     if (st == ISO_OK && b->row->build)
         st = b->row->build(page, b->report, err);
+    if (st == ISO_OK)
+        st = put_tables_by_r(page, b->by_r, b->row->id, err);
     return st == ISO_OK ? put_tables(page, b->report, b->row->id, err) : st;
 }
 
@@ -182,8 +228,8 @@ static enum iso_status write_in(const char *dir, const char *name, const struct 
     return iso_file_write(iso_path_in(dir, "%s", name).text, iso_str_text(text), text->len, err);
 }
 
-static enum iso_status write_data(const struct iso_report *report, const char *dir,
-                                  struct iso_err *err)
+static enum iso_status write_data(const struct iso_report *report, const struct iso_by_r *by_r,
+                                  const char *dir, struct iso_err *err)
 {
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
@@ -191,6 +237,11 @@ static enum iso_status write_data(const struct iso_report *report, const char *d
     iso_str_putc(&s, '\n');
     enum iso_status st = write_in(dir, "fit.json", &s, err);
     iso_str_clear(&s);
+    if (st == ISO_OK) {
+        iso_by_r_write_json(&s, by_r);
+        st = write_in(dir, "fit-by-r.json", &s, err);
+        iso_str_clear(&s);
+    }
     if (st == ISO_OK && report->compare) {
         iso_report_compare_json(&s, report);
         st = write_in(dir, "compare.json", &s, err);
@@ -209,9 +260,14 @@ enum iso_status iso_report_draw(const struct iso_analysis *analysis, const char 
 {
     struct iso_report report = {.analysis = analysis};
     struct iso_page page = {.dir = dir}; /* its text is not needed */
+    struct iso_by_r by_r;
+    iso_by_r_fit(&by_r, analysis);
     enum iso_status st = iso_page_directories(dir, err);
-    for (size_t i = 0; i < N_ROWS && st == ISO_OK; i++)
-        st = put_figures(&page, &report, rows[i].figures, err);
+    for (size_t i = 0; i < N_ROWS && st == ISO_OK; i++) {
+        const struct bound_row b = {&rows[i], &report, &by_r};
+        st = put_figures(&page, rows[i].figures, data_of(&b), err);
+    }
+    iso_by_r_release(&by_r);
     iso_page_release(&page);
     return st;
 }
@@ -220,6 +276,8 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
                                  struct iso_err *err)
 {
     struct bound_row bound[N_ROWS];
+    struct iso_by_r by_r;
+    iso_by_r_fit(&by_r, report->analysis);
     struct iso_section *sections = ISO_NEW_N(struct iso_section, N_ROWS + report->n_extra);
     size_t n = 0, first_extra = N_ROWS - 3; /* before the runs, the method and the provenance */
     for (size_t i = 0; i < N_ROWS; i++) {
@@ -233,7 +291,7 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
             continue;
         if (!rows[i].build && !rows[i].figures[0] && !has_tables(rows[i].id))
             continue;
-        bound[i] = (struct bound_row){&rows[i], report};
+        bound[i] = (struct bound_row){&rows[i], report, &by_r};
         sections[n++] = (struct iso_section){rows[i].id, rows[i].title, build_row, &bound[i]};
     }
     struct iso_str headline = {0};
@@ -241,10 +299,11 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
     struct iso_page_head head = {report->title, iso_str_text(&headline)};
     enum iso_status st = iso_dir_make(dir, err);
     if (st == ISO_OK)
-        st = write_data(report, dir, err);
+        st = write_data(report, &by_r, dir, err);
     if (st == ISO_OK)
         st = iso_page_write(&head, sections, n, dir, err);
     iso_str_release(&headline);
+    iso_by_r_release(&by_r);
     free(sections);
     return st;
 }

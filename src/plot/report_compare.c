@@ -26,11 +26,12 @@ enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso
                                          struct iso_err *err)
 {
     const struct iso_compare *compare = report->compare;
-    enum iso_status st = iso_page_figure(page, &iso_fig_compare_delta, compare, err);
+    const struct iso_fig_compare drawn = {compare, report->analysis->runs};
+    enum iso_status st = iso_page_figure(page, &iso_fig_compare_delta, &drawn, err);
     if (st == ISO_OK)
         st = put_table(page, 0, compare, err);
     if (st == ISO_OK)
-        st = iso_page_figure(page, &iso_fig_compare_isoflops, compare, err);
+        st = iso_page_figure(page, &iso_fig_compare_isoflops, &drawn, err);
     if (st == ISO_OK)
         st = put_table(page, 1, compare, err);
     if (st == ISO_OK)

@@ -117,6 +117,26 @@ static void put_rule(struct writer *w, const struct iso_panel *p, const struct i
     iso_str_putc(w->out, '\n');
 }
 
+/* A horizontal interval; where it leaves the panel, an arrow says so. */
+static void put_range(struct writer *w, const struct iso_panel *p, const struct iso_point *q)
+{
+    static const double back = 6, half = 3.5; /* pixels of the arrow's head */
+    const double left = fmax(q->x, p->x.lo), right = fmin(q->x2, p->x.hi);
+    put_numbers(w, (double[]){left, q->y}, 2);
+    put_numbers(w, (double[]){right, q->y}, 2);
+    iso_str_putc(w->out, '\n');
+    for (int end = 0; end < 2; end++) {
+        if (end ? q->x2 <= p->x.hi : q->x >= p->x.lo)
+            continue;
+        const double tip = iso_panel_px(p, end ? right : left), middle = iso_panel_py(p, q->y),
+                     x = iso_panel_x_at(p, end ? tip - back : tip + back);
+        put_numbers(w, (double[]){x, iso_panel_y_at(p, middle - half)}, 2);
+        put_numbers(w, (double[]){end ? right : left, q->y}, 2);
+        put_numbers(w, (double[]){x, iso_panel_y_at(p, middle + half)}, 2);
+        iso_str_putc(w->out, '\n');
+    }
+}
+
 static void put_point(struct writer *w, const struct iso_panel *p, const struct iso_series *s,
                       const struct iso_point *q)
 {
@@ -135,9 +155,7 @@ static void put_point(struct writer *w, const struct iso_panel *p, const struct 
         put_numbers(w, (double[]){q->x, q->y, q->y2}, 3);
         break;
     case ISO_SERIES_RANGES:
-        put_numbers(w, (double[]){q->x, q->y}, 2);
-        put_numbers(w, (double[]){q->x2, q->y}, 2);
-        iso_str_putc(w->out, '\n');
+        put_range(w, p, q);
         break;
     case ISO_SERIES_RULE_X:
     case ISO_SERIES_RULE_Y:
@@ -169,11 +187,10 @@ static void put_line_style(struct writer *w, const struct iso_series *s)
 static void put_mark_style(struct writer *w, const struct iso_series *s)
 {
     if (s->mark == ISO_MARK_STAR) {
-        iso_str_puts(w->out, " with filledcurves closed fc ");
+        /* An outline below the runs, so that a star cuts nothing that lies beside it. */
+        iso_str_puts(w->out, " with lines lc ");
         put_rgb(w, s->ink);
-        iso_str_printf(w->out, " fs solid 1 border lc ");
-        put_rgb(w, iso_inks[ISO_INK_PAPER]);
-        iso_str_printf(w->out, " lw %.3g", 0.8);
+        iso_str_printf(w->out, " lw %.3g", 1.3);
         return;
     }
     iso_str_puts(w->out, " with points lc ");

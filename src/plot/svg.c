@@ -79,7 +79,10 @@ void iso_svg_clean(struct iso_str *out, const char *svg)
     replace(&a, iso_str_text(&b), " shape-rendering='crispEdges'", "");
     iso_str_clear(&b);
     drop_between(&b, iso_str_text(&a), "<filter", "</filter>");
-    drop_empty_groups(out, iso_str_text(&b));
+    iso_str_clear(&a);
+    /* Some viewers drop the blanks between plain and italic parts otherwise. */
+    replace(&a, iso_str_text(&b), "<text>", "<text xml:space=\"preserve\">");
+    drop_empty_groups(out, iso_str_text(&a));
     iso_str_release(&a);
     iso_str_release(&b);
 }
@@ -108,9 +111,11 @@ static void replace_colours(struct iso_str *out, const char *text)
     iso_str_puts(out, text);
 }
 
-static void put_hover_points(struct iso_str *out, const struct iso_figure *f)
+/* An invisible disc over each point, with its text between `before` and `after`. */
+static void put_hover_points(struct iso_str *out, const struct iso_figure *f, const char *before,
+                             const char *after)
 {
-    iso_str_puts(out, "<g class=\"hover\">\n");
+    iso_str_puts(out, "<g class=\"hover\" fill=\"transparent\">\n");
     for (size_t i = 0; i < f->grid.rows * f->grid.cols; i++) {
         const struct iso_panel *p = &f->panel[i];
         for (const struct iso_series *s = p->series; s; s = s->next)
@@ -119,12 +124,20 @@ static void put_hover_points(struct iso_str *out, const struct iso_figure *f)
                 double x = iso_panel_px(p, (q->x + q->x2) / 2), y = iso_panel_py(p, q->y);
                 if (!q->tip || !isfinite(x) || !isfinite(y))
                     continue;
-                iso_str_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"7\" data-tip=\"", x, y);
+                iso_str_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"7\"%s", x, y, before);
                 iso_html_put(out, q->tip);
-                iso_str_puts(out, "\"/>\n");
+                iso_str_puts(out, after);
             }
     }
     iso_str_puts(out, "</g>\n");
+}
+
+void iso_svg_with_titles(struct iso_str *out, const char *svg, const struct iso_figure *f)
+{
+    const char *end = strstr(svg, "</svg>");
+    iso_str_append(out, svg, end ? (size_t)(end - svg) : strlen(svg));
+    put_hover_points(out, f, "><title>", "</title></circle>\n");
+    iso_str_puts(out, end ? end : "");
 }
 
 void iso_svg_inline(struct iso_str *out, const char *svg, const struct iso_figure *f,
@@ -150,7 +163,7 @@ void iso_svg_inline(struct iso_str *out, const char *svg, const struct iso_figur
     iso_html_put(out, title);
     iso_str_puts(out, "\">\n");
     replace_colours(out, iso_str_text(&a));
-    put_hover_points(out, f);
+    put_hover_points(out, f, " data-tip=\"", "\"/>\n");
     iso_str_puts(out, "</svg>\n");
     iso_str_release(&a);
     iso_str_release(&b);

@@ -10,6 +10,8 @@
 #include "plot/figure.h"
 
 void iso_svg_clean(struct iso_str *out, const char *svg);
+/* The cleaned drawing with the points' texts as titles, which viewers show under the pointer. */
+void iso_svg_with_titles(struct iso_str *out, const char *svg, const struct iso_figure *f);
 /* `name` prefixes the ids of the drawing, so that several fit into one page; `title` is read out
  * by screen readers. */
 void iso_svg_inline(struct iso_str *out, const char *svg, const struct iso_figure *f,
