@@ -86,7 +86,7 @@ cat >"$dir/last.html" <<'EOF'
   const box = circle.getBoundingClientRect();
   circle.ownerSVGElement.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,
     clientX: box.left + box.width / 2, clientY: box.top + box.height / 2}));
-  check('hover shows a value', tip.style.display === 'block' && /loss [0-9.]+ nats/.test(tip.textContent));
+  check('hover shows a value', tip.style.display === 'block' && /[0-9.]+ nats/.test(tip.textContent));
   circle.ownerSVGElement.dispatchEvent(new PointerEvent('pointerleave'));
   check('hover ends', tip.style.display === 'none');
   document.querySelectorAll('.drawing svg').forEach(s => check('drawn ' + s.getAttribute('aria-label'),
