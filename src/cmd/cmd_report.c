@@ -4,8 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cmd/fit_args.h"
-#include "plot/evals.h"
-#include "plot/rates.h"
+#include "plot/paper.h"
 #include "plot/report.h"
 
 #include <math.h>
@@ -17,7 +16,7 @@ struct report_args {
     struct iso_fit_args fit;
     struct iso_interval_args interval;
     struct iso_runs_how how;
-    bool json, laws;
+    bool json, laws, paper;
     const char *out, *law;
     struct iso_strings compare, rates;
 };
@@ -26,10 +25,12 @@ struct report_args {
 static const struct iso_opt options[] = {
     {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
      .help = "directory to write into (required)"},
-    {"compare", .letter = 'c', .kind = ISO_OPT_LIST, .offset = AT(compare), .arg = "VARIANT",
+    {"compare", .letter = 'c', .kind = ISO_OPT_LIST, .offset = AT(compare), .arg = "[NAME=]TABLE",
      .help = "table of another recipe to compare with RUNS"},
     {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
      .help = "a sweep over learning rates, for a section of its own"},
+    {"paper", .kind = ISO_OPT_FLAG, .offset = AT(paper),
+     .help = "also write the figures and tables of a paper, and DIR/paper/all.tex"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
     {"laws", .kind = ISO_OPT_FLAG, .offset = AT(laws), .help = "also compare all laws"},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
@@ -89,7 +90,8 @@ struct job {
     struct iso_arena arena;
     struct iso_runs base, *variant;
     size_t n_variant;
-    const char **names; /* of the base and the variants */
+    const char **tables; /* of the variants */
+    const char **names;  /* of the base and the variants */
     struct iso_analysis analysis;
     struct iso_compare compare;
     struct iso_evals evals; /* of the first table, where it is a study that has them */
@@ -121,7 +123,7 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
         iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, &a->how, err);
     job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, variants->n + 1);
     for (size_t i = 0; i < variants->n && st == ISO_OK; i++) {
-        st = iso_runs_read(&job->variant[i], &variants->at[i], 1, &a->how, err);
+        st = iso_runs_read(&job->variant[i], &job->tables[i], 1, &a->how, err);
         job->n_variant = i + 1;
     }
     if (st == ISO_OK)
@@ -131,14 +133,29 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
     return st;
 }
 
-/* The base is called after the first of its tables. */
+/* The end of the name of NAME=TABLE, or NULL; a folder has no name before it. */
+static const char *end_of_name(const char *text)
+{
+    const char *at = text + strcspn(text, "=/");
+    return *at == '=' && at > text ? at : NULL;
+}
+
+/* The base is called after the first of its tables, a variant by its name or after its table. */
 static void name_tables(struct job *job, struct iso_operands ops, const struct report_args *a)
 {
     const char **paths = ISO_ARENA_NEW_N(&job->arena, const char *, a->compare.n + 1);
     paths[0] = ops.at[0];
-    for (size_t i = 0; i < a->compare.n; i++)
-        paths[i + 1] = a->compare.at[i];
+    job->tables = paths + 1;
+    for (size_t i = 0; i < a->compare.n; i++) {
+        const char *end = end_of_name(a->compare.at[i]);
+        paths[i + 1] = end ? end + 1 : a->compare.at[i];
+    }
     job->names = iso_fit_names(&job->arena, paths, a->compare.n + 1);
+    for (size_t i = 0; i < a->compare.n; i++) {
+        const char *text = a->compare.at[i], *end = end_of_name(text);
+        if (end)
+            job->names[i + 1] = iso_arena_strndup(&job->arena, text, (size_t)(end - text));
+    }
 }
 
 static enum iso_status judge_rates(struct job *job, const struct iso_strings *tables,
@@ -173,8 +190,7 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     struct iso_report_input *input = ISO_ARENA_NEW_N(&job->arena, struct iso_report_input, n);
     enum iso_status st = ISO_OK;
     for (size_t i = 0; i < n && st == ISO_OK; i++)
-        st =
-            checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : a->compare.at[i - ops.n], err);
+        st = checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : job->tables[i - ops.n], err);
     struct iso_str command = {0};
     command_line(&command);
     struct iso_section extra[2];
@@ -196,6 +212,15 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
         st = iso_report_write(&report, a->out, err);
     iso_str_release(&command);
     return st;
+}
+
+static enum iso_status write_paper(const struct job *job, const char *dir, struct iso_err *err)
+{
+    const struct iso_paper paper = {.analysis = &job->analysis,
+                                    .compare = job->has_compare ? &job->compare : NULL,
+                                    .evals = job->evals.n_model > 0 ? &job->evals : NULL,
+                                    .rates = job->has_rates ? &job->rates : NULL};
+    return iso_paper_write(paper, iso_path_in(dir, "paper").text, err);
 }
 
 /* The files in `dir`, or in the folder `below` it, and in their folders. */
@@ -255,7 +280,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)
-        st = iso_fit_check_overwrite(a->out, a->compare.at, a->compare.n, err);
+        st = iso_fit_check_overwrite(a->out, job.tables, a->compare.n, err);
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, a->rates.at, a->rates.n, err);
     if (st == ISO_OK)
@@ -270,6 +295,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         st = compute(&job, &o, err);
     if (st == ISO_OK)
         st = write_report(&job, ops, a, err);
+    if (st == ISO_OK && a->paper)
+        st = write_paper(&job, a->out, err);
     if (st == ISO_OK && a->json)
         st = print_json(ops.json, &job, a->out, err);
     else if (st == ISO_OK)
@@ -282,14 +309,16 @@ const struct iso_cmd iso_cmd_report = {
     .name = "report",
     .operands = "RUNS...",
     .summary = "fit a table of runs and write a page with figures and tables",
-    .details = "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as "
-               "isodepth fit does and writes into DIR: report.html, which needs no network; "
-               "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare VARIANT "
-               "adds the change of phi between RUNS and that table under the joint law, and "
-               "compare.json. A study that was evaluated (isodepth eval STUDY) gets a section on "
-               "its tasks, --rates one on learning rates.\n\n"
-               "The figures need gnuplot (package gnuplot-nox). Without it the report has tables "
-               "only and says so.",
+    .details =
+        "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as "
+        "isodepth fit does and writes into DIR: report.html, which needs no network; "
+        "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare TABLE "
+        "adds the change of phi between RUNS and that table under the joint law, and "
+        "compare.json. A study that was evaluated (isodepth eval STUDY) gets a section on "
+        "its tasks, --rates one on learning rates. --paper writes figures and tables under the "
+        "labels of the paper into DIR/paper, with an all.tex that includes them.\n\n"
+        "The figures need gnuplot (package gnuplot-nox). Without it the report has tables "
+        "only and says so.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

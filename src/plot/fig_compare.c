@@ -33,8 +33,7 @@ static double base_phi(const struct iso_compare *c)
     return phi;
 }
 
-/* The budgets that the recipes share, in the colours of the whole table. */
-static struct iso_fig_keys keys_of(struct iso_figure *f, const struct iso_fig_compare *of)
+struct iso_fig_keys iso_fig_keys_compare(struct iso_figure *f, const struct iso_fig_compare *of)
 {
     const struct iso_fig_keys all = iso_fig_keys_of(f, of->all);
     struct iso_fig_keys keys = iso_fig_keys_of(f, of->compare->base.runs);
@@ -57,7 +56,7 @@ static const char *build_isoflops(struct iso_figure *f, const void *data)
                                                .share_x = ISO_SHARE_ALL,
                                                .share_y = ISO_SHARE_ALL,
                                                .panel_height = 300});
-    struct iso_fig_keys keys = keys_of(f, of);
+    struct iso_fig_keys keys = iso_fig_keys_compare(f, of);
     struct iso_derived derived;
     iso_derived_run(&derived, &f->arena, c->base.runs, &c->base.fit);
     add_recipe(&f->panel[0], c->base.name, base_phi(c), c->base.runs, &c->base.fit, &keys);

@@ -19,7 +19,7 @@ struct iso_figure_row {
 
 /* Data: struct iso_analysis. */
 extern const struct iso_figure_row iso_fig_worth, iso_fig_frontier, iso_fig_isoflops, iso_fig_phi,
-    iso_fig_forest;
+    iso_fig_forest, iso_fig_stacks;
 /* Data: struct iso_by_r. */
 extern const struct iso_figure_row iso_fig_allocation, iso_fig_quality, iso_fig_residuals;
 /* Data: struct iso_fig_compare. */
@@ -27,7 +27,8 @@ struct iso_fig_compare {
     const struct iso_compare *compare;
     const struct iso_runs *all; /* of the base: a budget has the same colour as elsewhere */
 };
-extern const struct iso_figure_row iso_fig_compare_isoflops, iso_fig_compare_delta;
+extern const struct iso_figure_row iso_fig_compare_isoflops, iso_fig_compare_delta,
+    iso_fig_compare_quality;
 
 /* --- what several figures share (fig_common.c) ------------------------------------------------ */
 
@@ -39,6 +40,8 @@ struct iso_fig_keys {
     size_t n_all_budget;
 };
 struct iso_fig_keys iso_fig_keys_of(struct iso_figure *f, const struct iso_runs *runs);
+/* The budgets that recipes share, in the colours of the whole table. */
+struct iso_fig_keys iso_fig_keys_compare(struct iso_figure *f, const struct iso_fig_compare *of);
 size_t iso_fig_index(const double *list, size_t n, double x);
 struct iso_ink iso_fig_budget_ink(const struct iso_fig_keys *k, double budget);
 enum iso_mark iso_fig_mark(const struct iso_fig_keys *k, double r);

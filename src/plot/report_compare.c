@@ -33,6 +33,8 @@ enum iso_status iso_report_build_compare(struct iso_page *page, const struct iso
     if (st == ISO_OK)
         st = iso_page_figure(page, &iso_fig_compare_isoflops, &drawn, err);
     if (st == ISO_OK)
+        st = iso_page_figure(page, &iso_fig_compare_quality, &drawn, err);
+    if (st == ISO_OK)
         st = put_table(page, 1, compare, err);
     if (st == ISO_OK)
         st = put_table(page, 2, compare, err);

@@ -28,7 +28,7 @@ for f in fit.json compare.json runs.csv; do
 done
 python3 -m json.tool "$dir/r/fit.json" >/dev/null || fail "fit.json is not JSON"
 figures="worth frontier isoflops allocation quality residuals phi forest compare-delta
-compare-isoflops"
+compare-isoflops compare-quality"
 for f in $figures; do
     head -c 5 "$dir/r/figures/$f.pdf" | grep -q '%PDF-' || fail "figures/$f.pdf is no PDF"
     python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' \

@@ -1,0 +1,370 @@
+/* The tables of a paper as LaTeX (booktabs): see paper.h.  One precision per column. */
+#include "plot/paper.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- LaTeX ------------------------------------------------------------------------------------ */
+
+/* Names of recipes come from the user. */
+static void put_plain(struct iso_str *out, const char *text)
+{
+    static const char special[] = "&%_#$";
+    for (; *text; text++) {
+        if (*text == '\\' || *text == '{' || *text == '}' || *text == '~' || *text == '^') {
+            iso_str_puts(out, "-");
+            continue;
+        }
+        for (const char *s = special; *s; s++)
+            if (*text == *s)
+                iso_str_putc(out, '\\');
+        iso_str_putc(out, *text);
+    }
+}
+
+/* A cell with a number in mathematics, or a dash. */
+static void put_number(struct iso_str *out, const char *format, double x)
+{
+    iso_str_puts(out, " & ");
+    if (!isfinite(x)) {
+        iso_str_puts(out, "--");
+        return;
+    }
+    char text[64];
+    snprintf(text, sizeof text, format, x);
+    if (text[0] == '-' && !strpbrk(text, "123456789")) /* rounded to nothing */
+        snprintf(text, sizeof text, format, 0.0);
+    iso_str_printf(out, "$%s$", text);
+}
+
+/* Two significant digits without an exponent: 58, 150, 1300. */
+static void put_amplitude(struct iso_str *out, double x)
+{
+    const double unit = x > 0 ? pow(10, floor(log10(x)) - 1) : 1;
+    put_number(out, unit < 1 ? "%.1f" : "%.0f", round(x / unit) * unit);
+}
+
+static void put_power(struct iso_str *out, double x)
+{
+    const int exponent = (int)floor(log10(x) + 1e-9);
+    const double mantissa = round(x / pow(10, exponent) * 100) / 100;
+    if (mantissa == 1)
+        iso_str_printf(out, " & $10^{%d}$", exponent);
+    else
+        iso_str_printf(out, " & $%.2f \\times 10^{%d}$", mantissa, exponent);
+}
+
+static void begin(struct iso_str *out, const char *columns, const char *head)
+{
+    iso_str_printf(out, "\\begin{tabular}{@{}%s@{}}\n\\toprule\n%s \\\\\n\\midrule\n", columns,
+                   head);
+}
+
+static void end_row(struct iso_str *out)
+{
+    iso_str_puts(out, " \\\\\n");
+}
+
+static void end(struct iso_str *out)
+{
+    iso_str_puts(out, "\\bottomrule\n\\end{tabular}\n");
+}
+
+/* --- laws ------------------------------------------------------------------------------------- */
+
+static void build_fit_params(struct iso_str *out, const struct iso_paper *p)
+{
+    if (p->by_r->n_own == 0)
+        return;
+    begin(out, "lrrrrrrr",
+          "Arch. & $A$ & $\\alpha$ & $B$ & $\\beta$ & $E$ & Huber\\,$(\\times 10^{-5})$ & $R^2$");
+    for (size_t i = 0; i < p->by_r->n; i++) {
+        const struct iso_fit *f = &p->by_r->at[i].analysis.fit;
+        if (!p->by_r->at[i].own)
+            continue;
+        iso_str_printf(out, "$r = %g$", p->by_r->at[i].r);
+        put_amplitude(out, f->A);
+        put_number(out, "%.3f", f->alpha);
+        put_amplitude(out, f->B);
+        put_number(out, "%.3f", f->beta);
+        put_number(out, "%.2f", f->E);
+        put_number(out, "%.2f", 1e5 * f->huber_sum);
+        put_number(out, "%.4f", f->r2);
+        end_row(out);
+    }
+    end(out);
+}
+
+static void put_shared(struct iso_str *out, const struct iso_fit *f)
+{
+    put_number(out, "%.3f", f->alpha);
+    put_number(out, "%.3f", f->beta);
+    put_number(out, "%.2f", f->E);
+}
+
+static void put_restricted(struct iso_str *out, const char *name, const struct iso_fit *f)
+{
+    iso_str_puts(out, name);
+    put_shared(out, f);
+    put_number(out, "%.3f", f->phi);
+    put_number(out, "%.4f", f->r2);
+    end_row(out);
+}
+
+static void build_joint(struct iso_str *out, const struct iso_paper *p)
+{
+    const struct iso_analysis *s = p->analysis;
+    double interval[2];
+    if (!s->has_restricted)
+        return;
+    iso_analysis_phi_interval(interval, s);
+    begin(out, "lccccc", "Form & $\\alpha$ & $\\beta$ & $E$ & $\\varphi$ & $R^2$");
+    iso_str_puts(out, "Joint, $\\varphi$ free");
+    put_shared(out, &s->fit);
+    if (isfinite(interval[0]))
+        iso_str_printf(out, " & $%.3f$ {\\scriptsize$[%.2f, %.2f]$}", s->fit.phi, interval[0],
+                       interval[1]);
+    else
+        put_number(out, "%.3f", s->fit.phi);
+    put_number(out, "%.4f", s->fit.r2);
+    end_row(out);
+    put_restricted(out, "Restricted ($\\varphi = 0$, pure cost of sharing)", &s->phi_0);
+    put_restricted(out, "Restricted ($\\varphi = 1$, as good as unique blocks)", &s->phi_1);
+    end(out);
+}
+
+static void build_residuals(struct iso_str *out, const struct iso_paper *p)
+{
+    const struct iso_derived *d = &p->analysis->derived;
+    begin(out, "lrrrr", "Architecture & $n$ & mean & max $|\\text{residual}|$ & RMSE");
+    for (size_t i = 0; i < d->n_stats; i++) {
+        const struct iso_residual_stats *s = &d->stats[i];
+        if (isnan(s->r))
+            iso_str_puts(out, "All");
+        else
+            iso_str_printf(out, "$r = %g$", s->r);
+        put_number(out, "%.0f", (double)s->n);
+        put_number(out, "%+.3f", s->mean);
+        put_number(out, "%.3f", s->max_abs);
+        put_number(out, "%.3f", s->rmse);
+        end_row(out);
+    }
+    end(out);
+}
+
+/* --- recipes ---------------------------------------------------------------------------------- */
+
+static bool other_r(const struct iso_run *run, const void *r)
+{
+    return run->r != *(const double *)r;
+}
+
+static void put_recipe(struct iso_str *out, const char *name, double without,
+                       const struct iso_fit *f)
+{
+    put_plain(out, name);
+    if (isfinite(without))
+        iso_str_printf(out, " (without $r = %g$)", without);
+    put_shared(out, f);
+    put_number(out, "%.3f", f->phi);
+    put_number(out, "%.4f", f->r2);
+    end_row(out);
+}
+
+/* The same recipe without its smallest looped r, where two others remain. */
+static void put_without_smallest(struct iso_str *out, const struct iso_paper *p,
+                                 const struct iso_recipe *recipe)
+{
+    struct iso_arena arena = {0};
+    struct iso_runs rest = {0};
+    struct iso_fit_options o = p->analysis->options.fit;
+    struct iso_fit fit;
+    struct iso_err err;
+    double *r;
+    const size_t n = iso_runs_recurrences(&r, &arena, recipe->runs), first = n > 0 && r[0] == 1;
+    o.law = &iso_law_joint;
+    o.n_fixed = 0;
+    if (n >= first + 3) {
+        iso_runs_filter(&rest, recipe->runs, other_r, &r[first]);
+        if (iso_fit_run(&fit, &rest, &o, &err) == ISO_OK)
+            put_recipe(out, recipe->name, r[first], &fit);
+    }
+    iso_runs_release(&rest);
+    iso_arena_release(&arena);
+}
+
+static void build_probe_fits(struct iso_str *out, const struct iso_paper *p)
+{
+    if (!p->compare)
+        return;
+    begin(out, "lccccc", "Variant & $\\alpha$ & $\\beta$ & $E$ & $\\varphi$ & $R^2$");
+    put_recipe(out, p->compare->base.name, NAN, &p->compare->base.fit);
+    for (size_t i = 0; i < p->compare->n; i++) {
+        const struct iso_recipe *own = &p->compare->variant[i].own;
+        put_recipe(out, own->name, NAN, &own->fit);
+        put_without_smallest(out, p, own);
+    }
+    end(out);
+}
+
+static bool same_cell(const struct iso_run *a, const struct iso_run *b)
+{
+    return a->budget == b->budget && a->r == b->r && a->d_model == b->d_model;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The tokens of a variant over those of the base at the same budget, looped r and width. */
+static double token_ratio(size_t *n, const struct iso_runs *base, const struct iso_runs *variant)
+{
+    double *ratio = ISO_NEW_N(double, base->n * variant->n + 1);
+    *n = 0;
+    for (size_t i = 0; i < base->n; i++)
+        for (size_t k = 0; k < variant->n; k++)
+            if (base->at[i].r > 1 && same_cell(&base->at[i], &variant->at[k]))
+                ratio[(*n)++] = variant->at[k].tokens / base->at[i].tokens;
+    qsort(ratio, *n, sizeof *ratio, by_value);
+    const double median = *n == 0 ? NAN : (ratio[(*n - 1) / 2] + ratio[*n / 2]) / 2;
+    free(ratio);
+    return median;
+}
+
+static void build_token_ratio(struct iso_str *out, const struct iso_paper *p)
+{
+    if (!p->compare)
+        return;
+    begin(out, "lrr", "Variant & cells & median $D / D_\\text{base}$");
+    for (size_t i = 0; i < p->compare->n; i++) {
+        const struct iso_recipe *own = &p->compare->variant[i].own;
+        size_t n;
+        const double ratio = token_ratio(&n, p->compare->base.runs, own->runs);
+        put_plain(out, own->name);
+        put_number(out, "%.0f", (double)n);
+        put_number(out, "%.3f", ratio);
+        end_row(out);
+    }
+    end(out);
+}
+
+/* --- frontier --------------------------------------------------------------------------------- */
+
+static double gap_at(const struct iso_derived *d, double budget)
+{
+    for (size_t i = 0; i < d->n_parabolas; i++)
+        if (d->parabola[i].budget == budget && d->parabola[i].has_minimum)
+            return d->parabola[i].gap;
+    return NAN;
+}
+
+static void build_gaps(struct iso_str *out, const struct iso_paper *p)
+{
+    struct iso_arena arena = {0};
+    double *budget;
+    const size_t n = iso_runs_budgets(&budget, &arena, p->analysis->runs);
+    if (n >= 2 && p->by_r->n >= 2 && p->by_r->at[0].r == 1) {
+        iso_str_puts(out, "\\begin{tabular}{@{}lrrr@{}}\n\\toprule\nArch.");
+        put_power(out, budget[n - 2]);
+        put_power(out, budget[n - 1]);
+        iso_str_puts(out, " & change \\\\\n\\midrule\n");
+        for (size_t i = 1; i < p->by_r->n; i++) {
+            const struct iso_derived *d = &p->by_r->at[i].analysis.derived;
+            const double a = gap_at(d, budget[n - 2]), b = gap_at(d, budget[n - 1]);
+            iso_str_printf(out, "$r = %g$", p->by_r->at[i].r);
+            put_number(out, "%.4f", a);
+            put_number(out, "%.4f", b);
+            put_number(out, "%+.4f", b - a);
+            end_row(out);
+        }
+        end(out);
+    }
+    iso_arena_release(&arena);
+}
+
+static void build_equivalence(struct iso_str *out, const struct iso_paper *p)
+{
+    const struct iso_derived *d = &p->analysis->derived;
+    if (iso_analysis_undetermined(p->analysis) || d->n_equivalents < 2 ||
+        !isfinite(d->equivalent[0].unique) || !isfinite(d->equivalent[1].blocks))
+        return;
+    begin(out, "lrrrr", "Arch. & blocks & of full equivalence & unique & effective");
+    for (size_t i = 0; i < d->n_equivalents; i++) {
+        const struct iso_equivalent *e = &d->equivalent[i];
+        iso_str_printf(out, "$r = %g$", e->r);
+        put_number(out, "%.2f", e->blocks);
+        put_number(out, "%.0f\\,\\%%", 100 * e->recovered);
+        put_number(out, "%.0f\\,\\text{M}", 1000 * e->unique);
+        put_number(out, "%.0f\\,\\text{M}", 1000 * e->effective);
+        end_row(out);
+    }
+    end(out);
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+static void put_task(struct iso_str *out, const struct iso_evals *e, size_t task, double budget)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < e->keys.n_r; i++) {
+        const struct iso_evals_model *m = iso_evals_best(e, budget, e->keys.r[i]);
+        best = m ? fmin(best, m->loss[task]) : best;
+    }
+    put_plain(out, e->axis[e->axis_of[task]]);
+    iso_str_puts(out, " & ");
+    put_plain(out, e->task[task]);
+    for (size_t i = 0; i < e->keys.n_r; i++) {
+        const struct iso_evals_model *m = iso_evals_best(e, budget, e->keys.r[i]);
+        const double loss = m ? m->loss[task] : NAN;
+        put_number(out, loss == best ? "\\mathbf{%.3f}" : "%.3f", loss);
+    }
+    end_row(out);
+}
+
+static void build_tasks(struct iso_str *out, const struct iso_paper *p)
+{
+    const struct iso_evals *e = p->evals;
+    if (!e || e->keys.n_budget == 0)
+        return;
+    iso_str_puts(out, "\\begin{tabular}{@{}ll");
+    for (size_t i = 0; i < e->keys.n_r; i++)
+        iso_str_putc(out, 'r');
+    iso_str_puts(out, "@{}}\n\\toprule\nAxis & Task");
+    for (size_t i = 0; i < e->keys.n_r; i++)
+        iso_str_printf(out, " & $r = %g$", e->keys.r[i]);
+    iso_str_puts(out, " \\\\\n\\midrule\n");
+    for (size_t i = 0; i < e->n_task; i++)
+        put_task(out, e, i, e->keys.budget[e->keys.n_budget - 1]);
+    end(out);
+}
+
+const struct iso_paper_table iso_paper_tables[] = {
+    {"tab-fit-params", "tab:fit-params",
+     "Chinchilla law of each architecture. Huber is the objective at the optimum, $R^2$ is on raw "
+     "nats; $A$ and $B$ are rounded to two digits.",
+     build_fit_params},
+    {"tab-joint-3d", "tab:joint-3d",
+     "Joint law over all runs, with the interval of $\\varphi$, and with $\\varphi$ held at 0 and "
+     "1.",
+     build_joint},
+    {"tab-joint-residuals-per-r", "tab:joint-residuals-per-r",
+     "Residuals (actual $-$ predicted, nats) of the joint law by architecture.", build_residuals},
+    {"tab-probe-fits", "tab:probe_fits",
+     "Joint law fitted to each recipe on the budgets that all share.", build_probe_fits},
+    {"tab-token-ratio", "tab:token-ratio",
+     "Training tokens of each variant relative to the base at the same budget, $r$ and width.",
+     build_token_ratio},
+    {"tab-gap-change", "tab:gap-change",
+     "Gap of the optimum to that of $r = 1$ (nats) at the two largest budgets.", build_gaps},
+    {"tab-equiv-sizes", "tab:equiv-sizes",
+     "Unique blocks that one looped block is worth, and unique and effective parameters of an "
+     "architecture of the width at which $r = 1$ has one billion.",
+     build_equivalence},
+    {"tab-per-task-acc", "tab:per_task_acc",
+     "Loss on each task (nats) at the run of lowest validation loss of the largest budget.",
+     build_tasks},
+    {0},
+};
