@@ -16,17 +16,6 @@ const struct iso_law *iso_law_find(const char *name)
     return NULL;
 }
 
-static const char *nth_name(const void *ctx, size_t i)
-{
-    (void)ctx;
-    return iso_laws[i] ? iso_laws[i]->name : NULL;
-}
-
-const char *iso_law_nearest(const char *name)
-{
-    return iso_nearest(name, nth_name, NULL);
-}
-
 const struct iso_law_param *iso_law_param(const struct iso_law *law, const char *name)
 {
     for (const struct iso_law_param *p = law->param; p->name; p++)

@@ -69,8 +69,6 @@ extern const struct iso_law iso_law_joint, iso_law_chinchilla, iso_law_parcae, i
 extern const struct iso_law *const iso_laws[];
 /* NULL when there is none. */
 const struct iso_law *iso_law_find(const char *name);
-/* The nearest known name for a message, or NULL. */
-const char *iso_law_nearest(const char *name);
 
 /* The parameter of this name, or NULL. */
 const struct iso_law_param *iso_law_param(const struct iso_law *law, const char *name);

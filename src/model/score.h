@@ -2,7 +2,7 @@
  *
  * The head is run for wanted losses only: of a prompt with solved examples that is the answer.
  * Sequences may have any length up to `longest`, also beyond the trained one: the rotary tables
- * go on.  Those of equal length run together; those of one family, as the choices of a question,
+ * extend.  Those of equal length run together; those of one family, as the choices of a question,
  * behind their common beginning, which is computed once when it is long enough to pay.  Neither
  * changes a score. */
 #ifndef ISO_MODEL_SCORE_H
