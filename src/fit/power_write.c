@@ -63,7 +63,7 @@ static void write_assumed(struct iso_str *out, const struct iso_power *p, bool c
         write_warning(out, colour);
         iso_str_printf(out,
                        "the grid reaches %.2g times beyond the budgets of the assumed law; train a "
-                       "pilot and give it with --from.\n",
+                       "pilot and simulate under its law.\n",
                        p->distance);
     }
     if (p->n_outside) {
