@@ -90,7 +90,7 @@ static void write_caption(struct iso_figure *f, const struct iso_analysis *analy
         &f->arena,
         "%s at the compute-optimal size against the budget; the black curves are the fitted law."
         "%s%s%s",
-        gaps ? "Left: loss" : "Loss",
+        gaps ? ISO_LEFT_PANEL ": loss" : "Loss",
         iso_fig_has_optima(&analysis->derived)
             ? " Marks are the optima of the parabolas, which know nothing of the law."
             : "",
@@ -98,7 +98,7 @@ static void write_caption(struct iso_figure *f, const struct iso_analysis *analy
             ? " Dashed red curves are the best fit with φ&nbsp;=&nbsp;1, under which the "
               "architectures all but coincide."
             : "",
-        gaps ? " Right: the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1." : "");
+        gaps ? " " ISO_RIGHT_PANEL ": the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1." : "");
 }
 
 static const char *build(struct iso_figure *f, const void *data)

@@ -94,10 +94,12 @@ static const char *build_phi(struct iso_figure *f, const void *data)
 const struct iso_figure_row iso_fig_phi = {
     .name = "phi",
     .title = "Bootstrap and profile of φ",
-    .caption = "Left: φ refitted on resamples of the (budget, <i>r</i>) cells, each with its own "
-               "starts. Right: the objective with φ held fixed and everything else refitted; the "
-               "dashed level bounds the interval. The vertical line is the estimate, "
-               "the band the interval.",
+    .caption = ISO_LEFT_PANEL
+    ": φ refitted on resamples of the (budget, <i>r</i>) cells, each with its own "
+    "starts. " ISO_RIGHT_PANEL
+    ": the objective with φ held fixed and everything else refitted; the "
+    "dashed level bounds the interval. The vertical line is the estimate, "
+    "the band the interval.",
     .build = build_phi,
 };
 

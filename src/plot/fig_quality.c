@@ -78,8 +78,8 @@ const struct iso_figure_row iso_fig_quality = {
 };
 
 static const char residual_caption[] =
-    "Actual minus predicted loss against unique parameters (left) and training tokens (right), one "
-    "row per architecture. A trend in a row means that the law misses something there.";
+    "Actual minus predicted loss against unique parameters and against training tokens, for each "
+    "architecture. A trend means that the law misses something there.";
 
 static const char *build_residuals(struct iso_figure *f, const void *data)
 {

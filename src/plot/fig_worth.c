@@ -155,8 +155,10 @@ static void write_caption(struct iso_figure *f, const struct iso_analysis *analy
         &f->arena,
         "%s blocks that one block looped <i>r</i> times is worth, %sbetween one block (looping "
         "adds nothing) and <i>r</i> blocks (a loop is as good as unique blocks).",
-        sizes ? "Left: training FLOPs per token, unique parameters and effective parameters of "
-                "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. Right: unique"
+        sizes ? ISO_LEFT_PANEL
+            ": training FLOPs per token, unique parameters and effective parameters of "
+            "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. " ISO_RIGHT_PANEL
+            ": unique"
               : "Unique",
         isfinite(interval[0]) ? "with its interval, " : "");
 }

@@ -128,6 +128,8 @@ struct iso_figure {
 
 void iso_figure_init(struct iso_figure *f, struct iso_panel_grid grid);
 void iso_figure_release(struct iso_figure *f);
+/* One column of panels, for a narrow window.  Called before iso_figure_finish. */
+void iso_figure_narrow(struct iso_figure *f);
 /* Decides ranges, ticks and places.  Called once, after the build function. */
 void iso_figure_finish(struct iso_figure *f);
 

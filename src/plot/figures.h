@@ -10,6 +10,10 @@
 #include "plot/by_r.h"
 #include "plot/figure.h"
 
+/* Where a panel is, in captions: beside the other, or below it in a narrow window. */
+#define ISO_LEFT_PANEL  "<span class=\"wide\">Left</span><span class=\"narrow\">Above</span>"
+#define ISO_RIGHT_PANEL "<span class=\"wide\">Right</span><span class=\"narrow\">Below</span>"
+
 struct iso_figure_row {
     const char *name;    /* of the files: NAME.svg, NAME.pdf */
     const char *title;   /* plain text */

@@ -110,14 +110,23 @@ static void fix_date(struct iso_str *pdf)
         memcpy(at + sizeof key - 1, epoch, sizeof epoch - 1);
 }
 
+enum iso_status iso_figure_svg(struct iso_str *svg, const struct iso_figure *f, struct iso_err *err)
+{
+    struct iso_str raw = {0};
+    enum iso_status st = draw(&raw, f, ISO_DRAWING_SVG, err);
+    iso_str_clear(svg);
+    if (st == ISO_OK)
+        iso_svg_clean(svg, iso_str_text(&raw));
+    iso_str_release(&raw);
+    return st;
+}
+
 enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f, const char *dir,
                                 const char *name, struct iso_err *err)
 {
-    struct iso_str raw = {0}, titled = {0}, pdf = {0};
-    enum iso_status st = draw(&raw, f, ISO_DRAWING_SVG, err);
+    struct iso_str titled = {0}, pdf = {0};
+    enum iso_status st = iso_figure_svg(svg, f, err);
     if (st == ISO_OK) {
-        iso_str_clear(svg);
-        iso_svg_clean(svg, iso_str_text(&raw));
         iso_svg_with_titles(&titled, iso_str_text(svg), f);
         st = iso_file_write(iso_path_in(dir, "%s.svg", name).text, titled.text, titled.len, err);
     }
@@ -127,7 +136,6 @@ enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f,
     if (st == ISO_OK)
         st =
             iso_file_write(iso_path_in(dir, "%s.pdf", name).text, iso_str_text(&pdf), pdf.len, err);
-    iso_str_release(&raw);
     iso_str_release(&titled);
     iso_str_release(&pdf);
     return st;

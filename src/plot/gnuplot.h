@@ -18,6 +18,9 @@ void iso_script_write(struct iso_str *out, const struct iso_figure *f, enum iso_
 enum iso_status iso_gnuplot_run(struct iso_str *drawn, const char *script, size_t len,
                                 struct iso_err *err);
 
+/* Draws a finished figure; `svg` gets the text of the cleaned SVG. */
+enum iso_status iso_figure_svg(struct iso_str *svg, const struct iso_figure *f,
+                               struct iso_err *err);
 /* Draws a finished figure as DIR/NAME.svg and DIR/NAME.pdf, each atomically; `svg` gets the text
  * of the SVG. */
 enum iso_status iso_figure_draw(struct iso_str *svg, const struct iso_figure *f, const char *dir,

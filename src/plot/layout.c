@@ -249,6 +249,23 @@ static void place_note(struct iso_panel *p)
     }
 }
 
+void iso_figure_narrow(struct iso_figure *f)
+{
+    static const double width = 400, least_panel = 180;
+    struct iso_panel_grid *g = &f->grid;
+    size_t n = g->rows * g->cols;
+    while (n > 1 && !f->panel[n - 1].series) /* places of the grid that are not used */
+        n--;
+    /* A line of panels that shared an axis is no line any more. */
+    if (g->cols > 1 && g->share_x == ISO_SHARE_LINE)
+        g->share_x = ISO_SHARE_NONE;
+    if (g->cols > 1 && g->share_y == ISO_SHARE_LINE)
+        g->share_y = ISO_SHARE_NONE;
+    g->rows = n;
+    g->cols = 1;
+    f->width = fmax(width, fmax(g->left, left_room) + fmax(g->right, right_room) + least_panel);
+}
+
 void iso_figure_finish(struct iso_figure *f)
 {
     size_t n = f->grid.rows * f->grid.cols;

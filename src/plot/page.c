@@ -47,17 +47,44 @@ static void put_missing(struct iso_page *page, const struct iso_figure_row *row,
     iso_page_html(page, "</p></figure>\n");
 }
 
-static void put_figure(struct iso_page *page, const struct iso_figure_row *row,
-                       const struct iso_figure *f, const char *svg)
+/* The same figure with its panels below each other, which a narrow window shows instead. */
+static enum iso_status put_narrow(struct iso_page *page, const struct iso_figure_row *row,
+                                  const void *data, struct iso_err *err)
 {
-    iso_page_html(page, "<figure id=\"fig-%s\"><div class=\"drawing\">\n", row->name);
+    struct iso_figure f = {0};
+    struct iso_str svg = {0}, name = {0};
+    enum iso_status st = ISO_OK;
+    if (!row->build(&f, data)) {
+        iso_figure_narrow(&f);
+        iso_figure_finish(&f);
+        st = iso_figure_svg(&svg, &f, err);
+        iso_str_printf(&name, "%s-narrow", row->name);
+        iso_page_html(page, "<div class=\"narrow\">\n");
+        iso_svg_inline(&page->html, iso_str_text(&svg), &f, name.text, row->title);
+        iso_page_html(page, "</div>");
+    }
+    iso_figure_release(&f);
+    iso_str_release(&svg);
+    iso_str_release(&name);
+    return st;
+}
+
+static enum iso_status put_figure(struct iso_page *page, const struct iso_figure_row *row,
+                                  const struct iso_figure *f, const char *svg, const void *data,
+                                  struct iso_err *err)
+{
+    iso_page_html(page, "<figure id=\"fig-%s\"><div class=\"drawing\"><div class=\"wide\">\n",
+                  row->name);
     iso_svg_inline(&page->html, svg, f, row->name, row->title);
+    iso_page_html(page, "</div>");
+    enum iso_status st = put_narrow(page, row, data, err);
     iso_page_html(page,
                   "</div><figcaption><b>Figure %zu. %s.</b> %s <span class=\"files\">"
                   "<a href=\"figures/%s.svg\">SVG</a> <a href=\"figures/%s.pdf\">PDF</a></span>"
                   "</figcaption></figure>\n",
                   ++page->n_figures, row->title, f->caption ? f->caption : row->caption, row->name,
                   row->name);
+    return st;
 }
 
 enum iso_status iso_page_figure(struct iso_page *page, const struct iso_figure_row *row,
@@ -85,8 +112,8 @@ enum iso_status iso_page_figure(struct iso_page *page, const struct iso_figure_r
                     "not drawn, because gnuplot was not found. Install it (apt-get install "
                     "gnuplot-nox) and write the report again.");
     else if (st == ISO_OK)
-        put_figure(page, row, &f, iso_str_text(&svg));
-    else
+        st = put_figure(page, row, &f, iso_str_text(&svg), data, err);
+    if (st != ISO_OK)
         st = iso_fail_in(err, st, "figure %s", row->name);
 out:
     iso_figure_release(&f);

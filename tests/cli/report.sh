@@ -82,7 +82,8 @@ cat >"$dir/last.html" <<'EOF'
   check('units count', /M$/.test(text[0]) && /B$/.test(text[text.length - 1]));
 
   const tip = document.getElementById('tip');
-  const circle = document.querySelector('#fig-isoflops .hover circle');
+  const circle = Array.from(document.querySelectorAll('#fig-isoflops .hover circle'))
+    .find(c => c.getBoundingClientRect().width > 0); // of the drawing that this window shows
   const box = circle.getBoundingClientRect();
   circle.ownerSVGElement.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,
     clientX: box.left + box.width / 2, clientY: box.top + box.height / 2}));
