@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define ISODEPTH_VERSION "0.1.0"
+#define ISODEPTH_VERSION "0.2.0"
 
 /* The version of the library that is linked, "major.minor.patch". */
 const char *isodepth_version(void);
