@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/err.h"
+#include "base/latex.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -166,23 +167,10 @@ static void put_escaped(struct iso_str *out, const char *text, const struct esca
     }
 }
 
-/* What TeX would obey is escaped, among it ^, since ^^5c is a backslash. */
 static void write_latex(struct iso_str *out, const struct iso_table *table)
 {
     struct iso_table copy = visible_copy(table);
     const struct iso_table *t = &copy;
-    static const struct escape escapes[] = {{"&", "\\&"},
-                                            {"%", "\\%"},
-                                            {"_", "\\_"},
-                                            {"#", "\\#"},
-                                            {"$", "\\$"},
-                                            {"\\", "\\textbackslash{}"},
-                                            {"{", "\\{"},
-                                            {"}", "\\}"},
-                                            {"~", "\\textasciitilde{}"},
-                                            {"^", "\\textasciicircum{}"},
-                                            {"φ", "$\\phi$"},
-                                            {0}};
     iso_str_puts(out, "\\begin{tabular}{@{}");
     for (size_t c = 0; c < t->n_col; c++)
         iso_str_putc(out, numeric_column(t, c) ? 'r' : 'l');
@@ -190,7 +178,7 @@ static void write_latex(struct iso_str *out, const struct iso_table *table)
     for (size_t i = 0; i < t->n_cell; i++) {
         bool bold = is_bold(t, i);
         iso_str_puts(out, bold ? "\\textbf{" : "");
-        put_escaped(out, t->cell[i], escapes);
+        iso_latex_put(out, t->cell[i]);
         iso_str_puts(out, bold ? "}" : "");
         iso_str_puts(out, (i + 1) % t->n_col ? " & " : " \\\\\n");
         if (i + 1 == t->n_col)

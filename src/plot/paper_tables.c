@@ -1,27 +1,13 @@
 /* The tables of a paper as LaTeX (booktabs): see paper.h.  One precision per column. */
 #include "plot/paper.h"
 
+#include "base/latex.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- LaTeX ------------------------------------------------------------------------------------ */
-
-/* Names of recipes come from the user. */
-static void put_plain(struct iso_str *out, const char *text)
-{
-    static const char special[] = "&%_#$";
-    for (; *text; text++) {
-        if (*text == '\\' || *text == '{' || *text == '}' || *text == '~' || *text == '^') {
-            iso_str_puts(out, "-");
-            continue;
-        }
-        for (const char *s = special; *s; s++)
-            if (*text == *s)
-                iso_str_putc(out, '\\');
-        iso_str_putc(out, *text);
-    }
-}
 
 /* A cell with a number in mathematics, or a dash. */
 static void put_number(struct iso_str *out, const char *format, double x)
@@ -163,7 +149,7 @@ static bool other_r(const struct iso_run *run, const void *r)
 static void put_recipe(struct iso_str *out, const char *name, double without,
                        const struct iso_fit *f)
 {
-    put_plain(out, name);
+    iso_latex_put(out, name);
     if (isfinite(without))
         iso_str_printf(out, " (without $r = %g$)", without);
     put_shared(out, f);
@@ -243,7 +229,7 @@ static void build_token_ratio(struct iso_str *out, const struct iso_paper *p)
         const struct iso_recipe *own = &p->compare->variant[i].own;
         size_t n;
         const double ratio = token_ratio(&n, p->compare->base.runs, own->runs);
-        put_plain(out, own->name);
+        iso_latex_put(out, own->name);
         put_number(out, "%.0f", (double)n);
         put_number(out, "%.3f", ratio);
         end_row(out);
@@ -313,9 +299,9 @@ static void put_task(struct iso_str *out, const struct iso_evals *e, size_t task
         const struct iso_evals_model *m = iso_evals_best(e, budget, e->keys.r[i]);
         best = m ? fmin(best, m->loss[task]) : best;
     }
-    put_plain(out, e->axis[e->axis_of[task]]);
+    iso_latex_put(out, e->axis[e->axis_of[task]]);
     iso_str_puts(out, " & ");
-    put_plain(out, e->task[task]);
+    iso_latex_put(out, e->task[task]);
     for (size_t i = 0; i < e->keys.n_r; i++) {
         const struct iso_evals_model *m = iso_evals_best(e, budget, e->keys.r[i]);
         const double loss = m ? m->loss[task] : NAN;

@@ -22,7 +22,6 @@ import sys
 dir = sys.argv[1]
 probe = '''<script>addEventListener('load', function () {
   if (location.hash === '#dark') document.documentElement.classList.add('dark');
-  dispatchEvent(new Event('resize'));
   const problems = [];
   const wide = document.documentElement.scrollWidth;
   if (wide > innerWidth) problems.push('the page is ' + wide + ' wide');

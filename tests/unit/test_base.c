@@ -4,6 +4,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/latex.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "base/settings.h"
@@ -427,6 +428,35 @@ static void test_latex(void **state)
     iso_table_release(&t);
 }
 
+/* Letters and numbers of formulas are set as such, names and plain numbers are left alone. */
+static void test_latex_formulas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *latex;
+    } cases[] = {
+        {"alpha", "$\\alpha$"},
+        {"alphabet", "alphabet"},
+        {"phi of base", "$\\varphi$ of base"},
+        {"one_phi", "one\\_phi"},
+        {"R2", "$R^2$"},
+        {"4.64e+17", "$4.64 \\times 10^{17}$"},
+        {"C <= 1e+18", "C $\\le$ $10^{18}$"},
+        {"-0.02", "$-0.02$"},
+        {"+3e-05", "$+3 \\times 10^{-5}$"},
+        {"10.5", "10.5"},
+        {"r2-d384-4.64e17", "r2-d384-4.64e17"},
+        {"runs.csv:12", "runs.csv:12"},
+        {"gap to r = 1", "gap to r = 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_str s = {0};
+        iso_latex_put(&s, cases[i].text);
+        assert_string_equal(iso_str_text(&s), cases[i].latex);
+        iso_str_release(&s);
+    }
+}
+
 static bool exists(const char *dir, const char *name)
 {
     char path[600];
@@ -592,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_temporary_names),
         cmocka_unit_test(test_visible),
         cmocka_unit_test(test_latex),
+        cmocka_unit_test(test_latex_formulas),
         cmocka_unit_test(test_parallel),
         cmocka_unit_test(test_parallel_without_threads),
     };
