@@ -18,7 +18,7 @@ struct report_args {
     struct iso_runs_how how;
     bool json, laws, paper;
     const char *out, *law;
-    struct iso_strings compare, rates;
+    struct iso_strings compare, rates, beyond;
 };
 
 #define AT(field) offsetof(struct report_args, field)
@@ -29,6 +29,8 @@ static const struct iso_opt options[] = {
      .help = "table of another recipe to compare with RUNS"},
     {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
      .help = "a sweep over learning rates, for a section of its own"},
+    {"beyond", .kind = ISO_OPT_LIST, .offset = AT(beyond), .arg = "RUNS",
+     .help = "runs beyond the grid, which are predicted and not fitted (with --paper)"},
     {"paper", .kind = ISO_OPT_FLAG, .offset = AT(paper),
      .help = "also write the figures and tables of a paper, and DIR/paper/all.tex"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
@@ -95,7 +97,7 @@ struct job {
     struct iso_analysis analysis;
     struct iso_compare compare;
     struct iso_evals evals; /* of the first table, where it is a study that has them */
-    struct iso_runs rate_runs;
+    struct iso_runs rate_runs, beyond;
     struct iso_regret rates; /* of --rates */
     bool has_analysis, has_compare, has_rates;
 };
@@ -109,6 +111,7 @@ static void release(struct job *job)
     iso_evals_release(&job->evals);
     iso_regret_release(&job->rates);
     iso_runs_release(&job->rate_runs);
+    iso_runs_release(&job->beyond);
     for (size_t i = 0; i < job->n_variant; i++)
         iso_runs_release(&job->variant[i]);
     iso_runs_release(&job->base);
@@ -128,6 +131,8 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
     }
     if (st == ISO_OK)
         st = iso_fit_args_check(&a->fit, &job->base, err);
+    if (st == ISO_OK && a->beyond.n > 0)
+        st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &a->how, err);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
     return st;
@@ -193,13 +198,14 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
         st = checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : job->tables[i - ops.n], err);
     struct iso_str command = {0};
     command_line(&command);
+    const struct iso_fig_rates rates = {&job->rates, &job->base};
     struct iso_section extra[2];
     size_t n_extra = 0;
     if (job->evals.n_model > 0)
         extra[n_extra++] = iso_evals_section(&job->evals);
     if (job->has_rates)
         extra[n_extra++] =
-            (struct iso_section){"rates", "Learning rates", iso_report_build_rates, &job->rates};
+            (struct iso_section){"rates", "Learning rates", iso_report_build_rates, &rates};
     struct iso_report report = {.analysis = &job->analysis,
                                 .compare = job->has_compare ? &job->compare : NULL,
                                 .title = job->names[0],
@@ -219,7 +225,8 @@ static enum iso_status write_paper(const struct job *job, const char *dir, struc
     const struct iso_paper paper = {.analysis = &job->analysis,
                                     .compare = job->has_compare ? &job->compare : NULL,
                                     .evals = job->evals.n_model > 0 ? &job->evals : NULL,
-                                    .rates = job->has_rates ? &job->rates : NULL};
+                                    .rates = job->has_rates ? &job->rates : NULL,
+                                    .beyond = &job->beyond};
     return iso_paper_write(paper, iso_path_in(dir, "paper").text, err);
 }
 
@@ -271,6 +278,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (!a->out)
         return iso_fail(err, ISO_USAGE,
                         "--out DIR is missing: the folder to write the report into");
+    if (a->beyond.n > 0 && !a->paper)
+        return iso_fail(err, ISO_USAGE, "--beyond is for the tables of --paper; add --paper");
     enum iso_status st = analysis_options(&o, a, err);
     if (st != ISO_OK)
         return st;

@@ -158,13 +158,7 @@ static double axis_mean(const struct iso_evals *e, const double *x, size_t axis)
 
 void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs)
 {
-    double *all;
-    const size_t n = iso_runs_budgets(&all, &e->arena, runs);
-    for (size_t i = 0; i < e->keys.n_budget; i++)
-        if (n == 0 || all[iso_fig_index(all, n, e->keys.budget[i])] != e->keys.budget[i])
-            return;
-    e->keys.all_budget = all;
-    e->keys.n_all_budget = n;
+    iso_fig_share_colours(&e->keys, &e->arena, runs);
 }
 
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)

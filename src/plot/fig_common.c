@@ -16,6 +16,18 @@ struct iso_fig_keys iso_fig_keys_of(struct iso_figure *f, const struct iso_runs 
     return k;
 }
 
+void iso_fig_share_colours(struct iso_fig_keys *k, struct iso_arena *arena,
+                           const struct iso_runs *runs)
+{
+    double *all;
+    const size_t n = iso_runs_budgets(&all, arena, runs);
+    for (size_t i = 0; i < k->n_budget; i++)
+        if (n == 0 || all[iso_fig_index(all, n, k->budget[i])] != k->budget[i])
+            return;
+    k->all_budget = all;
+    k->n_all_budget = n;
+}
+
 size_t iso_fig_index(const double *list, size_t n, double x)
 {
     for (size_t i = 0; i < n; i++)

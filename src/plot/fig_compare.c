@@ -35,10 +35,8 @@ static double base_phi(const struct iso_compare *c)
 
 struct iso_fig_keys iso_fig_keys_compare(struct iso_figure *f, const struct iso_fig_compare *of)
 {
-    const struct iso_fig_keys all = iso_fig_keys_of(f, of->all);
     struct iso_fig_keys keys = iso_fig_keys_of(f, of->compare->base.runs);
-    keys.all_budget = all.budget;
-    keys.n_all_budget = all.n_budget;
+    iso_fig_share_colours(&keys, &f->arena, of->all);
     return keys;
 }
 

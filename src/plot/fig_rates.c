@@ -14,9 +14,9 @@ struct group {
     size_t n;
 };
 
-/* Budgets choose the colours, as everywhere. */
-static struct iso_fig_keys keys_of(struct iso_arena *arena, const struct iso_regret *g)
+static struct iso_fig_keys keys_of(struct iso_arena *arena, const struct iso_fig_rates *of)
 {
+    const struct iso_regret *g = of->regret;
     struct iso_fig_keys k = {.budget = ISO_ARENA_NEW_N(arena, double, g->n),
                              .r = ISO_ARENA_NEW_N(arena, double, g->n)};
     for (size_t i = 0; i < g->n; i++) {
@@ -25,6 +25,8 @@ static struct iso_fig_keys keys_of(struct iso_arena *arena, const struct iso_reg
     }
     k.n_budget = iso_distinct_doubles(k.budget, g->n);
     k.n_r = iso_distinct_doubles(k.r, g->n);
+    if (of->all)
+        iso_fig_share_colours(&k, arena, of->all);
     return k;
 }
 
@@ -151,7 +153,7 @@ static void build_panel(struct iso_panel *p, const struct iso_regret *g, const s
 static void find_columns(bool columns[2], size_t *rows, const struct iso_regret *g)
 {
     struct iso_arena arena = {0};
-    struct iso_fig_keys keys = keys_of(&arena, g);
+    struct iso_fig_keys keys = keys_of(&arena, &(struct iso_fig_rates){.regret = g});
     columns[0] = columns[1] = false;
     for (size_t i = 0; i < keys.n_r; i++) {
         columns[0] |= over_width(&arena, g, keys.r[i]).n > 1;
@@ -163,7 +165,8 @@ static void find_columns(bool columns[2], size_t *rows, const struct iso_regret 
 
 static const char *build_transfer(struct iso_figure *f, const void *data)
 {
-    const struct iso_regret *g = data;
+    const struct iso_fig_rates *of = data;
+    const struct iso_regret *g = of->regret;
     bool columns[2];
     size_t rows;
     find_columns(columns, &rows, g);
@@ -176,7 +179,7 @@ static const char *build_transfer(struct iso_figure *f, const void *data)
                                                .share_y = ISO_SHARE_ALL,
                                                .panel_height = 170,
                                                .right = 84});
-    struct iso_fig_keys keys = keys_of(&f->arena, g);
+    struct iso_fig_keys keys = keys_of(&f->arena, of);
     struct iso_panel *p = f->panel;
     for (size_t i = 0; i < rows; i++) {
         for (int tokens = 0; tokens < 2; tokens++) {
@@ -205,10 +208,11 @@ const struct iso_figure_row iso_fig_rates_transfer = {
 
 static const char *build_loss(struct iso_figure *f, const void *data)
 {
-    const struct iso_regret *g = data;
+    const struct iso_fig_rates *of = data;
+    const struct iso_regret *g = of->regret;
     iso_figure_init(
-        f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 230, .right = 110});
-    struct iso_fig_keys keys = keys_of(&f->arena, g);
+        f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 230, .right = 66});
+    struct iso_fig_keys keys = keys_of(&f->arena, of);
     struct iso_panel *p = f->panel;
     set_rate_axis(p, g);
     iso_axis_set(&p->y, "Validation loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
@@ -216,7 +220,7 @@ static const char *build_loss(struct iso_figure *f, const void *data)
     for (size_t i = 0; i < g->n; i++) {
         const struct iso_rate_curve *c = &g->curve[i];
         add_curve(p, c, iso_fig_budget_ink(&keys, c->budget), iso_fig_mark(&keys, c->r), false,
-                  NULL);
+                  iso_arena_printf(&f->arena, "{/:Italic d} = %g", c->d_model));
     }
     iso_fig_legend_archs(f, &keys);
     iso_fig_legend_budgets(f, &keys);

@@ -44,6 +44,9 @@ struct iso_fig_keys {
     size_t n_all_budget;
 };
 struct iso_fig_keys iso_fig_keys_of(struct iso_figure *f, const struct iso_runs *runs);
+/* Gives the budgets the colours that they have in the figures of `runs`, where all occur there. */
+void iso_fig_share_colours(struct iso_fig_keys *k, struct iso_arena *arena,
+                           const struct iso_runs *runs);
 /* The budgets that recipes share, in the colours of the whole table. */
 struct iso_fig_keys iso_fig_keys_compare(struct iso_figure *f, const struct iso_fig_compare *of);
 size_t iso_fig_index(const double *list, size_t n, double x);

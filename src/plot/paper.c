@@ -28,7 +28,7 @@ static const void *of_evals(const struct iso_paper *p)
 
 static const void *of_rates(const struct iso_paper *p)
 {
-    return p->rates;
+    return p->rates ? p->drawn_rates : NULL;
 }
 
 static const struct figure {
@@ -152,6 +152,8 @@ enum iso_status iso_paper_write(struct iso_paper paper, const char *dir, struct 
     const struct iso_fig_compare drawn = {paper.compare, paper.analysis->runs};
     paper.by_r = &by_r;
     paper.drawn = &drawn;
+    const struct iso_fig_rates drawn_rates = {paper.rates, paper.analysis->runs};
+    paper.drawn_rates = &drawn_rates;
     iso_str_puts(&all, "\\documentclass{article}\n\\usepackage[margin=1in]{geometry}\n"
                        "\\usepackage{amsmath,booktabs,graphicx}\n\\begin{document}\n\n");
     enum iso_status st = iso_dir_make(dir, err);

@@ -11,9 +11,11 @@ struct iso_paper {
     const struct iso_compare *compare; /* NULL: nothing is compared */
     const struct iso_evals *evals;     /* NULL: no tasks */
     const struct iso_regret *rates;    /* NULL: no sweep over rates */
+    const struct iso_runs *beyond;     /* runs beyond the grid, not fitted; NULL: none */
     /* Filled in by iso_paper_write. */
     const struct iso_by_r *by_r;
     const struct iso_fig_compare *drawn;
+    const struct iso_fig_rates *drawn_rates;
 };
 
 /* Writes everything that the data allow into `dir`, which is made when it is missing. */

@@ -292,6 +292,23 @@ static void build_equivalence(struct iso_str *out, const struct iso_paper *p)
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
+/* Losses of the smallest r at the run of lowest validation loss of each budget. */
+static void put_task_range(struct iso_str *out, const struct iso_evals *e, size_t task)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < e->keys.n_budget; i++) {
+        const struct iso_evals_model *m = iso_evals_best(e, e->keys.budget[i], e->keys.r[0]);
+        if (m && isfinite(m->loss[task])) {
+            low = fmin(low, m->loss[task]);
+            high = fmax(high, m->loss[task]);
+        }
+    }
+    if (low <= high)
+        iso_str_printf(out, " & $%.3f$--$%.3f$", low, high);
+    else
+        iso_str_puts(out, " & --");
+}
+
 static void put_task(struct iso_str *out, const struct iso_evals *e, size_t task, double budget)
 {
     double best = INFINITY;
@@ -307,6 +324,7 @@ static void put_task(struct iso_str *out, const struct iso_evals *e, size_t task
         const double loss = m ? m->loss[task] : NAN;
         put_number(out, loss == best ? "\\mathbf{%.3f}" : "%.3f", loss);
     }
+    put_task_range(out, e, task);
     end_row(out);
 }
 
@@ -318,12 +336,44 @@ static void build_tasks(struct iso_str *out, const struct iso_paper *p)
     iso_str_puts(out, "\\begin{tabular}{@{}ll");
     for (size_t i = 0; i < e->keys.n_r; i++)
         iso_str_putc(out, 'r');
-    iso_str_puts(out, "@{}}\n\\toprule\nAxis & Task");
+    iso_str_puts(out, "c@{}}\n\\toprule\nAxis & Task");
     for (size_t i = 0; i < e->keys.n_r; i++)
         iso_str_printf(out, " & $r = %g$", e->keys.r[i]);
-    iso_str_puts(out, " \\\\\n\\midrule\n");
+    iso_str_printf(out, " & $r = %g$ over $C$ \\\\\n\\midrule\n", e->keys.r[0]);
     for (size_t i = 0; i < e->n_task; i++)
         put_task(out, e, i, e->keys.budget[e->keys.n_budget - 1]);
+    end(out);
+}
+
+/* --- beyond the grid -------------------------------------------------------------------------- */
+
+static const struct iso_run *plain_run(const struct iso_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->at[i].r == 1)
+            return &runs->at[i];
+    return NULL;
+}
+
+static void build_extrapolation(struct iso_str *out, const struct iso_paper *p)
+{
+    if (!p->beyond || p->beyond->n == 0)
+        return;
+    const struct iso_run *plain = plain_run(p->beyond);
+    begin(out, "lrrrrrr",
+          "Arch. & $N$ (M) & $D$ (B) & loss & gap & predicted loss & predicted gap");
+    for (size_t i = 0; i < p->beyond->n; i++) {
+        const struct iso_run *run = &p->beyond->at[i];
+        const double predicted = iso_fit_loss(&p->analysis->fit, run);
+        iso_str_printf(out, "$r = %g$", run->r);
+        put_number(out, "%.0f", iso_run_params(run) / 1e6);
+        put_number(out, "%.1f", run->tokens / 1e9);
+        put_number(out, "%.3f", run->loss);
+        put_number(out, "%+.3f", plain ? run->loss - plain->loss : NAN);
+        put_number(out, "%.3f", predicted);
+        put_number(out, "%+.3f", plain ? predicted - iso_fit_loss(&p->analysis->fit, plain) : NAN);
+        end_row(out);
+    }
     end(out);
 }
 
@@ -350,7 +400,14 @@ const struct iso_paper_table iso_paper_tables[] = {
      "architecture of the width at which $r = 1$ has one billion.",
      build_equivalence},
     {"tab-per-task-acc", "tab:per_task_acc",
-     "Loss on each task (nats) at the run of lowest validation loss of the largest budget.",
+     "Loss on each task (nats) at the run of lowest validation loss of the largest budget; last, "
+     "the "
+     "losses of the smallest $r$ over all budgets.",
      build_tasks},
+    {"tab-extrapolation", "tab:extrapolation",
+     "Runs beyond the grid, which were not fitted, and what the fitted law predicts for them. Gaps "
+     "are "
+     "to $r = 1$ (nats).",
+     build_extrapolation},
     {0},
 };

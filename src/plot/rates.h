@@ -5,7 +5,11 @@
 #include "fit/regret.h"
 #include "plot/page.h"
 
-/* Data: struct iso_regret. */
+/* What the figures and the section show. */
+struct iso_fig_rates {
+    const struct iso_regret *regret;
+    const struct iso_runs *all; /* of the report, whose colours budgets have; NULL: none */
+};
 extern const struct iso_figure_row iso_fig_rates_loss, iso_fig_rates_transfer;
 enum iso_status iso_report_build_rates(struct iso_page *page, const void *data,
                                        struct iso_err *err);

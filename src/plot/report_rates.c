@@ -26,23 +26,24 @@ static enum iso_status put_tables(struct iso_page *page, const struct iso_regret
 
 enum iso_status iso_report_build_rates(struct iso_page *page, const void *data, struct iso_err *err)
 {
-    const struct iso_regret *regret = data;
+    const struct iso_regret *regret = ((const struct iso_fig_rates *)data)->regret;
     struct iso_str verdict = {0};
     iso_regret_verdict(&verdict, regret);
     iso_page_html(page, "<p>");
     iso_page_text(page, iso_str_text(&verdict));
     iso_page_html(page, "</p>\n");
     iso_str_release(&verdict);
-    enum iso_status st = iso_page_figure(page, &iso_fig_rates_transfer, regret, err);
+    enum iso_status st = iso_page_figure(page, &iso_fig_rates_transfer, data, err);
     if (st == ISO_OK)
-        st = iso_page_figure(page, &iso_fig_rates_loss, regret, err);
+        st = iso_page_figure(page, &iso_fig_rates_loss, data, err);
     return st == ISO_OK ? put_tables(page, regret, err) : st;
 }
 
 enum iso_status iso_rates_write(const struct iso_regret *regret, const char *title, const char *dir,
                                 struct iso_err *err)
 {
-    const struct iso_section section = {"rates", "Learning rates", iso_report_build_rates, regret};
+    const struct iso_fig_rates shown = {regret, NULL};
+    const struct iso_section section = {"rates", "Learning rates", iso_report_build_rates, &shown};
     const struct iso_page_head head = {title, ""};
     struct iso_str json = {0};
     struct iso_json_out w = {&json, 2, 0, false};
