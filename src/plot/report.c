@@ -44,6 +44,16 @@ static const char *section_of_table(const char *name)
     return "numbers";
 }
 
+/* Its title; a table that is also shown for the law of each r names its own law. */
+static void put_title(struct iso_str *out, const struct iso_analysis_table *row,
+                      const struct iso_analysis *analysis)
+{
+    iso_str_puts(out, row->title);
+    for (size_t i = 0; i < sizeof places_by_r / sizeof *places_by_r; i++)
+        if (iso_str_eq(places_by_r[i].table, row->name))
+            iso_str_printf(out, " (law %s)", analysis->fit.law->name);
+}
+
 static enum iso_status put_tables(struct iso_page *page, const struct iso_report *report,
                                   const char *section, struct iso_err *err)
 {
@@ -53,8 +63,11 @@ static enum iso_status put_tables(struct iso_page *page, const struct iso_report
         if (!iso_str_eq(section_of_table(row->name), section))
             continue;
         struct iso_table t = {0};
+        struct iso_str title = {0};
         row->build(&t, report->analysis);
-        st = iso_page_table(page, row->name, row->title, &t, err);
+        put_title(&title, row, report->analysis);
+        st = iso_page_table(page, row->name, title.text, &t, err);
+        iso_str_release(&title);
         iso_table_release(&t);
     }
     return st;

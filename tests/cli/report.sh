@@ -39,6 +39,7 @@ for t in law residuals runs compare; do
     grep -q toprule "$dir/r/tables/$t.tex" || fail "tables/$t.tex is missing"
 done
 [ -z "$(find "$dir/r" -name '*tmp*' -o -name '*.gnuplot*')" ] || fail "temporary files remain"
+grep -q 'Compute-optimal frontier (law joint)' "$page" || fail "a frontier without the name of its law"
 for id in worth checks compare frontier isoflops allocation phi quality runs method provenance; do
     grep -q "<section id=\"$id\">" "$page" || fail "section $id is missing"
     grep -q "href=\"#$id\"" "$page" || fail "section $id is not in the contents"
