@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 struct predict_args {
     struct iso_runs_how how;
@@ -35,9 +36,11 @@ static enum iso_status read_points(struct iso_runs *points, struct iso_operands 
                                    const struct predict_args *a, struct iso_err *err)
 {
     const bool by_hand = !isnan(a->n) || !isnan(a->tokens);
-    if (by_hand == (ops.n > 1) || (by_hand && (isnan(a->n) || isnan(a->tokens))))
-        return iso_fail(err, ISO_USAGE,
-                        "give a model by --n and --tokens, or a table of points, not both");
+    if (by_hand == (ops.n > 1))
+        return iso_fail(err, ISO_USAGE, "give a model by --n and --tokens, or a table of points%s",
+                        by_hand ? ", not both" : "");
+    if (by_hand && (isnan(a->n) || isnan(a->tokens)))
+        return iso_fail(err, ISO_USAGE, "--%s is missing", isnan(a->n) ? "n" : "tokens");
     if (!by_hand)
         return iso_runs_read(points, (const char *const *)ops.at + 1, ops.n - 1, &a->how, err);
     struct iso_str table = {0};
@@ -47,6 +50,8 @@ static enum iso_status read_points(struct iso_runs *points, struct iso_operands 
     enum iso_status st = iso_runs_add(points, table.text, table.len, "point", &a->how, err);
     if (st == ISO_OK)
         st = iso_runs_finish(points, err);
+    else if (iso_str_starts(err->msg, "point:2: ")) /* there is no file to name */
+        memmove(err->msg, err->msg + 9, strlen(err->msg + 9) + 1);
     iso_str_release(&table);
     return st;
 }
@@ -71,7 +76,16 @@ static void print_table(const struct iso_predictor *p, const struct iso_runs *po
                "scatters around it.\n",
                100 * p->level, p->n_draws);
     else
-        printf("\nNo interval: the fit was made without resamples.\n");
+        printf("\nNo interval: the fit carries no refits.\n");
+    if (*p->trust && !iso_str_eq(p->trust, "good"))
+        printf("The fit's own checks say: %s. isodepth fit explains why.\n", p->trust);
+    double beyond = 1;
+    for (size_t i = 0; i < points->n; i++)
+        beyond = fmax(beyond, iso_predict_beyond(p, &points->at[i]));
+    if (beyond > 3)
+        printf("Up to %.3g times beyond the largest run in size or tokens: the interval does not "
+               "know how wrong the law is there.\n",
+               beyond);
 }
 
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)

@@ -328,6 +328,23 @@ static void put_draws(struct iso_json_out *w, const struct iso_fit *f,
     iso_json_end(w, '}');
 }
 
+/* Where the runs lie, so that a prediction knows how far away it is. */
+static void put_range(struct iso_json_out *w, const struct iso_runs *runs)
+{
+    double n[2] = {INFINITY, 0}, tokens[2] = {INFINITY, 0};
+    for (size_t i = 0; i < runs->n; i++) {
+        const double size = iso_run_params(&runs->at[i]);
+        n[0] = fmin(n[0], size);
+        n[1] = fmax(n[1], size);
+        tokens[0] = fmin(tokens[0], runs->at[i].tokens);
+        tokens[1] = fmax(tokens[1], runs->at[i].tokens);
+    }
+    iso_json_begin(w, "range", '{');
+    iso_put_pair(w, "n", n[0], n[1]);
+    iso_put_pair(w, "tokens", tokens[0], tokens[1]);
+    iso_json_end(w, '}');
+}
+
 /* How the table was understood, where its names are not ours. */
 static void put_columns(struct iso_json_out *w, const struct iso_runs *runs)
 {
@@ -382,6 +399,7 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
     put_derived(w, s);
     if (s->has_intervals && s->intervals.n_bootstraps > 0)
         put_draws(w, &s->fit, &s->intervals.bootstrap[0]);
+    put_range(w, s->runs);
     put_columns(w, s->runs);
     put_left_out(w, s->runs);
     iso_json_end(w, '}');

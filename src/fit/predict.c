@@ -91,22 +91,40 @@ static enum iso_status read_draws(struct iso_predictor *p, struct iso_arena *are
     return ISO_OK;
 }
 
+/* The upper end of a range of the fitted runs. */
+static double most(const struct iso_json *fit, const char *of)
+{
+    const struct iso_json *range = iso_json_get(fit, "range");
+    const struct iso_json *pair = range ? iso_json_get(range, of) : NULL;
+    const struct iso_json *high = pair && pair->child ? pair->child->next : NULL;
+    return high && high->kind == ISO_JSON_NUMBER ? high->number : NAN;
+}
+
 enum iso_status iso_predictor_read(struct iso_predictor *p, struct iso_arena *arena,
                                    const char *text, size_t len, const char *path,
                                    struct iso_err *err)
 {
     const struct iso_json *v;
     *p = (struct iso_predictor){0};
-    enum iso_status st = iso_json_parse(&v, arena, text, len, path, err);
-    if (st == ISO_OK)
-        st = read_fit(&p->fit, v, path, err);
+    if (iso_json_parse(&v, arena, text, len, path, NULL) != ISO_OK)
+        return damaged(path, "not JSON", err);
+    enum iso_status st = read_fit(&p->fit, v, path, err);
     if (st != ISO_OK)
         return st;
     p->level = iso_json_number(v, "level", 0.95);
     if (!(p->level > 0 && p->level < 1))
         return damaged(path, "its level is not between 0 and 1", err);
+    p->trust = iso_json_string(v, "trust", "");
+    p->most_n = most(v, "n");
+    p->most_tokens = most(v, "tokens");
     const struct iso_json *draws = iso_json_get(v, "draws");
     return draws ? read_draws(p, arena, draws, path, err) : ISO_OK;
+}
+
+double iso_predict_beyond(const struct iso_predictor *p, const struct iso_run *run)
+{
+    /* fmax ignores what is not known. */
+    return fmax(1, fmax(iso_run_params(run) / p->most_n, run->tokens / p->most_tokens));
 }
 
 struct iso_prediction iso_predict(const struct iso_predictor *p, const struct iso_run *run)
@@ -155,6 +173,7 @@ void iso_predict_write_json(struct iso_json_out *w, const struct iso_predictor *
     iso_json_put_string(w, "law", p->fit.law->name);
     iso_json_put_number(w, "level", p->level);
     iso_json_put_int(w, "draws", (int64_t)p->n_draws);
+    iso_json_put_string(w, "trust", p->trust);
     iso_json_begin(w, "points", '[');
     for (size_t i = 0; i < points->n; i++) {
         const struct iso_run *run = &points->at[i];
@@ -168,6 +187,7 @@ void iso_predict_write_json(struct iso_json_out *w, const struct iso_predictor *
         iso_json_put_number(w, "n_eff", x.n_eff);
         iso_json_put_number(w, "loss", x.loss);
         iso_put_pair(w, "loss_interval", x.low, x.high);
+        iso_json_put_number(w, "beyond", iso_predict_beyond(p, run));
         iso_json_end(w, '}');
     }
     iso_json_end(w, ']');

@@ -17,6 +17,8 @@ struct iso_predictor {
     double level;  /* of the intervals */
     double *draws; /* [n_draws * fit.n_param], in the arena */
     size_t n_draws;
+    const char *trust;          /* the fit's; "" when it does not say */
+    double most_n, most_tokens; /* of the runs that were fitted; NaN when it does not say */
 };
 
 /* Reads the text of a fit.json; `path` names it in messages. */
@@ -29,6 +31,9 @@ struct iso_prediction {
     double n_eff;
 };
 struct iso_prediction iso_predict(const struct iso_predictor *p, const struct iso_run *run);
+
+/* By what factor a model lies beyond the largest run in size or tokens; 1 inside, or not known. */
+double iso_predict_beyond(const struct iso_predictor *p, const struct iso_run *run);
 
 /* All rows of a table of points. */
 void iso_predict_table(struct iso_table *t, const struct iso_predictor *p,

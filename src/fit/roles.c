@@ -45,7 +45,7 @@ static const struct alias aliases[] = {
      "valloss validationloss evalloss evaluationloss heldoutloss finalvalloss finalevalloss "
      "finalvalidationloss lossval losseval valcrossentropy evalcrossentropy"},
     {ISO_ROLE_LOSS, 1, 0, "loss finalloss lossfinal crossentropy nll"},
-    {ISO_ROLE_LOSS, 2, 0,
+    {ISO_ROLE_LOSS, ISO_RANK_TRAINING, 0,
      "trainloss trainingloss losstrain finaltrainloss finaltrainingloss smoothedtrainloss"},
     {ISO_ROLE_N, 0, 0,
      "nonembeddingparams nonembedparams paramsnonembedding paramsnonembed nonembeddingparameters "
@@ -279,6 +279,7 @@ enum iso_status iso_roles_find(struct iso_roles *roles, const struct iso_sheet *
     for (size_t i = 0; i < ISO_N_ROLE; i++) {
         hand.column[i] = SIZE_MAX;
         hand.factor[i] = 1;
+        hand.rank[i] = 0;
         best[i].rank = 1 << 10;
         best[i].n = 0;
     }
@@ -294,6 +295,7 @@ enum iso_status iso_roles_find(struct iso_roles *roles, const struct iso_sheet *
         if (best[m.role].n == 1) {
             roles->column[m.role] = i;
             roles->factor[m.role] = m.factor;
+            roles->rank[m.role] = m.rank;
         }
     }
     if (roles->column[ISO_ROLE_N_ONCE] != SIZE_MAX) { /* then nothing needs a plain N */

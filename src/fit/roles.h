@@ -39,8 +39,11 @@ enum iso_column_role {
 };
 extern const char *const iso_role_name[ISO_N_ROLE];
 
+enum { ISO_RANK_TRAINING = 2 }; /* of a loss that its name calls a training loss */
+
 struct iso_roles {
     size_t column[ISO_N_ROLE]; /* of the sheet; SIZE_MAX: none */
+    int rank[ISO_N_ROLE];      /* of its name: see ISO_RANK_TRAINING */
     double factor[ISO_N_ROLE]; /* the unit of its numbers: 1e9 for a column gflops */
 };
 

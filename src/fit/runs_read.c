@@ -212,8 +212,8 @@ static enum iso_status check_sense(const struct place *at, const struct iso_run 
     if (iso_run_params(run) <= 0 || run->n_once + run->n_rec < 1)
         what = "columns n_once and n_rec: the model has no parameters";
     else if (run->r > 1 && run->n_rec == 0)
-        snprintf(text, sizeof text, "column n_rec: r is %g, but no parameters are used r times",
-                 run->r),
+        snprintf(text, sizeof text, "column n_rec%s: r is %g, but no parameters are used r times",
+                 has(at, ISO_ROLE_N_REC) ? "" : " is missing", run->r),
             what = text;
     else if (run->tokens < 1)
         what = "column tokens: less than one token";
@@ -371,6 +371,15 @@ static void forget_shared_names(struct place *at)
             }
 }
 
+/* What a reader of the result should know about the table's columns. */
+static void note_columns(const struct place *at)
+{
+    if (has(at, ISO_ROLE_LOSS) && at->roles.rank[ISO_ROLE_LOSS] == ISO_RANK_TRAINING)
+        note(at->runs, "the loss is a training loss; a validation loss is what the law is about");
+    if (has(at, ISO_ROLE_N_REC) && !has(at, ISO_ROLE_R))
+        note(at->runs, "there is no column r, so every run counts as r = 1");
+}
+
 static void remember_names(const struct place *at)
 {
     struct iso_runs *runs = at->runs;
@@ -408,6 +417,7 @@ static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
     if (st == ISO_OK) {
         forget_shared_names(&at);
         remember_names(&at);
+        note_columns(&at);
     }
     for (size_t i = 0; st == ISO_OK && i < sheet->n_row; i++) {
         at.row = &sheet->row[i];

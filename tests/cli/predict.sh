@@ -35,7 +35,13 @@ refuse() { # MESSAGE WORDS...
     grep -q -- "$1" "$work/err" || die "$(cat "$work/err")"
 }
 refuse 'give a model by --n and --tokens' "$work/fit.json"
-refuse 'give a model by --n and --tokens' "$work/fit.json" --n 1e9
-refuse 'which parameters are looped' "$work/fit.json" --n 1e9 --tokens 1e9 --r 4
+refuse '--tokens is missing' "$work/fit.json" --n 1e9
+refuse 'not JSON; expected what isodepth fit prints' examples/paper_baseline.csv --n 1e9 --tokens 1e9
+refuse '^isodepth: r is 4, but nothing says which parameters are looped' "$work/fit.json" --n 1e9 --tokens 1e9 --r 4
 refuse 'no law, injection or parameters' "$work/point.json" --n 1e9 --tokens 1e9
+"$isodepth" predict "$work/fit.json" --n 1e12 --tokens 1e13 >"$work/far"
+grep -q 'times beyond the largest run' "$work/far" || die "an extrapolation without a word"
+grep -q "The fit's own checks say: caution" "$work/far" || die "no trust"
+"$isodepth" predict "$work/fit.json" --n 1e8 --tokens 1e9 >"$work/near"
+! grep -q 'times beyond' "$work/near" || die "no extrapolation"
 echo ok

@@ -159,6 +159,19 @@ static void test_computed(void **state)
     assert_int_equal(read_as(&runs, "n,tokens,loss,epochs\n1e8,2e9,3,4\n", NULL, &err), ISO_OK);
     assert_int_equal(runs.n_note, 2);
     iso_runs_release(&runs);
+    assert_int_equal(read_as(&runs, "n,tokens,budget,train/loss\n1e8,2e9,1e18,3\n", NULL, &err),
+                     ISO_OK);
+    assert_true(runs.n_note == 1 && strstr(runs.note[0], "training loss"));
+    iso_runs_release(&runs);
+    assert_int_equal(
+        read_as(&runs, "n_once,n_rec,tokens,budget,loss\n1e8,1e8,2e9,1e18,3\n", NULL, &err),
+        ISO_OK);
+    assert_true(runs.n_note == 1 && strstr(runs.note[0], "no column r"));
+    iso_runs_release(&runs);
+    assert_int_equal(read_as(&runs, "n_once,r,tokens,budget,loss\n1e8,2,2e9,1e18,3\n", NULL, &err),
+                     ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "column n_rec is missing"));
+    iso_runs_release(&runs);
 }
 
 /* The paper's model at s = 10: 20 layers, of which 2 + 2 run once; N of its table. */
