@@ -167,7 +167,7 @@ static enum iso_status keep_grid(struct iso_sweep_call *c)
     char hash[17];
     iso_str_printf(&text, "# %s with its --set, as isodepth sweep resolved it\n", c->path);
     size_t first = text.len;
-    iso_settings_write(&text, &c->grid, iso_grid_keys);
+    iso_grid_write(&text, &c->grid);
     snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(text.text + first, text.len - first, 0));
     write_options(&how, c);
     enum iso_status st = ISO_OK;

@@ -77,6 +77,9 @@ enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, co
 /* Changes settings by `key=value`, as --set does. */
 enum iso_status iso_grid_set(struct iso_grid *grid, struct iso_arena *arena,
                              const char *const *assignment, size_t n, struct iso_err *err);
+/* The grid as YAML that reads back to the same plan: width rules for a budget or an r that
+ * iso_grid_set took away are left out. */
+void iso_grid_write(struct iso_str *out, const struct iso_grid *grid);
 /* The runs, ordered by budget, r, s, base rate, seed as listed; in the arena. */
 enum iso_status iso_grid_plan(struct iso_plan_run **runs, size_t *n, const struct iso_grid *grid,
                               struct iso_arena *arena, struct iso_err *err);

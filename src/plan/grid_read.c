@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *nth_loop(const void *ctx, size_t i)
@@ -273,26 +274,38 @@ void iso_grid_init(struct iso_grid *grid)
     };
 }
 
+static bool contains(const struct iso_numbers *list, double x)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i] == x)
+            return true;
+    return false;
+}
+
+static bool budget_known(const struct iso_grid *grid, const struct iso_width_rule *rule)
+{
+    return rule->budget == 0 || contains(iso_grid_horizons(grid), rule->budget);
+}
+
+static bool r_known(const struct iso_grid *grid, const struct iso_width_rule *rule)
+{
+    return rule->r == 0 || contains(&grid->r, (double)rule->r);
+}
+
 /* A rule for a budget or an r that the grid does not have is a slip of the pen. */
 static enum iso_status check_rules(struct iso_settings *s, const struct iso_grid *grid)
 {
     if (!grid->budgets.n == !grid->tokens_per_param.n)
         return iso_fail(s->err, ISO_BAD_INPUT,
                         "%s: exactly one of budgets and tokens_per_param must be given", s->path);
-    const struct iso_numbers *horizons = iso_grid_horizons(grid);
     for (size_t i = 0; i < grid->widths.n; i++) {
         const struct iso_width_rule *rule = &grid->widths.rule[i];
-        bool budget_known = rule->budget == 0, r_known = rule->r == 0;
-        for (size_t b = 0; b < horizons->n; b++)
-            budget_known |= rule->budget == horizons->at[b];
-        for (size_t k = 0; k < grid->r.n; k++)
-            r_known |= (double)rule->r == grid->r.at[k];
         char text[32];
-        if (!budget_known)
+        if (!budget_known(grid, rule))
             return iso_settings_fail(s, iso_yaml_get(grid->document, "widths"), "widths",
                                      "budget %s is not in budgets",
                                      iso_format_double(text, rule->budget));
-        if (!r_known)
+        if (!r_known(grid, rule))
             return iso_settings_fail(s, iso_yaml_get(grid->document, "widths"), "widths",
                                      "r = %" PRId64 " is not in r", rule->r);
     }
@@ -319,4 +332,15 @@ enum iso_status iso_grid_set(struct iso_grid *grid, struct iso_arena *arena,
     for (size_t i = 0; st == ISO_OK && i < n; i++)
         st = iso_settings_set(&s, grid, iso_grid_keys, assignment[i]);
     return st;
+}
+
+void iso_grid_write(struct iso_str *out, const struct iso_grid *grid)
+{
+    struct iso_grid used = *grid;
+    used.widths = (struct iso_widths){.rule = ISO_NEW_N(struct iso_width_rule, grid->widths.n)};
+    for (size_t i = 0; i < grid->widths.n; i++)
+        if (budget_known(grid, &grid->widths.rule[i]) && r_known(grid, &grid->widths.rule[i]))
+            used.widths.rule[used.widths.n++] = grid->widths.rule[i];
+    iso_settings_write(out, &used, iso_grid_keys);
+    free(used.widths.rule);
 }

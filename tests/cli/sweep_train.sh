@@ -48,6 +48,15 @@ phi=$(sed -n 's/.*The fit ended at \([-0-9.]*\),.*/\1/p' out)
 sweep --out few --set 'r=[1]' --set 'widths=[2]' > out 2> log || { cat log; fail "few runs"; }
 grep -q '^no fit: ' out || { cat out; fail "few runs: message"; }
 
+# Width rules of budgets and r that --set takes away: the trainers read the study's grid all the same.
+sed 's/^widths: .*/widths: {4e9: {1: [1, 2], 2: [1]}, 2e10: [2], 6e10: [3]}/; s/^budgets: .*/budgets: [4e9, 2e10, 6e10]/' \
+    toy.yaml > rules.yaml
+less=(--set 'budgets=[4e9]' --set 'r=[1]')
+"$iso" sweep rules.yaml --data data --out less "${less[@]}" > out 2> log || { cat log; fail "fewer budgets"; }
+grep -q '2 runs: 2 done' out || { cat out; fail "fewer budgets: runs"; }
+[ "$("$iso" plan less/grid.yaml --csv)" = "$("$iso" plan rules.yaml "${less[@]}" --csv)" ] ||
+    fail "the study's grid plans other runs"
+
 # A setting of the trainer reaches it; a setting of nobody is refused.
 sweep --out few --set 'r=[1]' --set 'widths=[2]' --set save_evry=3 2> log && fail "unknown setting"
 grep -q 'Did you mean save_every?' log || { cat log; fail "unknown setting: message"; }
