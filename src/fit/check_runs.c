@@ -106,17 +106,16 @@ void iso_check_anchor(struct iso_finding *out, const struct iso_check_input *in)
             n_bare += !has_run(in->runs, budget[i], false);
         }
     iso_finding_set(out, n_looped ? (double)n_bare / (double)n_looped : 0, 0.5);
-    if (why || n_bare == n_looped)
-        out->level = ISO_LEVEL_FAIL;
+    if (!why)
+        why = iso_runs_unanchored(in->runs);
     if (why)
-        out->message = why;
-    else if (n_bare == n_looped)
-        out->message = "no budget has runs with r = 1, so nothing says what a block is worth that "
-                       "is not looped";
-    else
-        out->message = iso_arena_printf(
-            in->arena, "%zu of %zu budgets with looped runs have runs with r = 1 to compare with",
-            n_looped - n_bare, n_looped);
+        out->level = ISO_LEVEL_FAIL;
+    out->message =
+        why ? why
+            : iso_arena_printf(
+                  in->arena,
+                  "%zu of %zu budgets with looped runs have runs with r = 1 to compare with",
+                  n_looped - n_bare, n_looped);
 }
 
 /* --- flops -------------------------------------------------------------------------------------

@@ -234,15 +234,20 @@ static void weigh_part(struct iso_power *out, const char *what, struct omission 
     part->gain_per_flop = part->gain / part->flops_share;
 }
 
+static const char *find_width_column(const struct iso_runs *planned)
+{
+    const char *column = "d_model";
+    for (size_t i = 0; i < planned->n; i++)
+        if (isnan(planned->at[i].d_model))
+            column = isnan(planned->at[i].s) ? "N" : "s";
+    return column;
+}
+
 static void weigh_parts(struct iso_power *out, const struct iso_runs *planned,
                         const struct iso_blocks *cells, const struct iso_power_options *o)
 {
     double *budget, *width = iso_arena_alloc(&out->arena, planned->n + 1, sizeof *width);
     const size_t n_budgets = iso_runs_budgets(&budget, &out->arena, planned);
-    out->width_column = "d_model";
-    for (size_t i = 0; i < planned->n; i++)
-        if (isnan(planned->at[i].d_model))
-            out->width_column = isnan(planned->at[i].s) ? "N" : "s";
     for (size_t i = 0; i < planned->n; i++)
         width[i] = width_of(&planned->at[i], out->width_column);
     const size_t n_widths = iso_distinct_doubles(width, planned->n);
@@ -256,26 +261,17 @@ static void weigh_parts(struct iso_power *out, const struct iso_runs *planned,
         weigh_part(out, "width", (struct omission){NAN, width[i]}, planned, cells, o);
 }
 
-enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,
-                              const struct iso_power_options *options, struct iso_err *err)
+static enum iso_status measure(struct iso_power *out, const struct iso_runs *planned,
+                               const struct iso_power_options *options, struct iso_err *err)
 {
-    *out = (struct iso_power){.n_runs = planned->n,
-                              .n_repetitions = options->repetitions,
-                              .assumed = *options,
-                              .low = INFINITY};
-    out->phi = iso_arena_alloc(&out->arena, options->repetitions + 1, sizeof *out->phi);
     struct iso_runs paired;
     struct iso_blocks cells;
     struct iso_design alone = {0}, both = {0};
     double *truth = ISO_NEW_N(double, planned->n + 1), jacobian[N_LAW];
     pair_up(&paired, planned);
     iso_blocks_init(&cells, planned, ISO_BLOCK_CELL);
-    for (size_t i = 0; i < planned->n; i++) {
-        out->flops += planned->at[i].budget;
-        out->low = fmin(out->low, planned->at[i].budget);
-        out->high = fmax(out->high, planned->at[i].budget);
+    for (size_t i = 0; i < planned->n; i++)
         truth[i] = true_log_loss(jacobian, &planned->at[i], options);
-    }
     enum iso_status st = iso_design_init(&alone, planned, &options->fit, err);
     if (st == ISO_OK)
         st = iso_design_init(&both, &paired, &options->fit, err);
@@ -283,8 +279,6 @@ enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *plan
         share_plain_runs(&both, &paired);
         simulate(out, &alone, &both, truth, &cells, options);
         weigh_parts(out, planned, &cells, options);
-        iso_power_bracket(out, planned, options);
-        out->distance = iso_power_distance(planned, options->low, options->high);
     }
     iso_design_release(&alone);
     iso_design_release(&both);
@@ -292,6 +286,37 @@ enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *plan
     iso_runs_release(&paired);
     free(truth);
     return st;
+}
+
+static void give_up(struct iso_power *out)
+{
+    out->n_repetitions = 0;
+    out->half_width = out->half_width_linear = out->bias = out->smallest_delta = NAN;
+}
+
+enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,
+                              const struct iso_power_options *options, struct iso_err *err)
+{
+    *out = (struct iso_power){.n_runs = planned->n,
+                              .n_repetitions = options->repetitions,
+                              .assumed = *options,
+                              .low = INFINITY,
+                              .undetermined = iso_runs_undetermined(planned),
+                              .width_column = find_width_column(planned)};
+    out->phi = iso_arena_alloc(&out->arena, options->repetitions + 1, sizeof *out->phi);
+    for (size_t i = 0; i < planned->n; i++) {
+        out->flops += planned->at[i].budget;
+        out->low = fmin(out->low, planned->at[i].budget);
+        out->high = fmax(out->high, planned->at[i].budget);
+    }
+    iso_power_bracket(out, planned, options);
+    out->distance = iso_power_distance(planned, options->low, options->high);
+    if (!out->undetermined)
+        out->undetermined = iso_runs_unanchored(planned);
+    if (!out->undetermined)
+        return measure(out, planned, options, err);
+    give_up(out);
+    return ISO_OK;
 }
 
 void iso_power_release(struct iso_power *power)

@@ -46,6 +46,9 @@ struct iso_power {
     double worst_factor, worst_budget, worst_r;
     size_t n_runs, n_repetitions;
     double flops;
+    /* Why runs like these do not determine phi, or NULL.  If set, nothing was simulated: there are
+     * no repetitions and no parts, and the numbers below are NaN. */
+    const char *undetermined;
     double half_width;        /* expected half-width of the 95 % interval of phi, simulated */
     double half_width_linear; /* the same from the sandwich formula at the truth */
     double bias;              /* mean of phi - truth */

@@ -75,7 +75,7 @@ static void write_assumed(struct iso_str *out, const struct iso_power *p, bool c
     }
 }
 
-void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool colour)
+static void write_simulated(struct iso_str *out, const struct iso_power *p, bool colour)
 {
     iso_str_printf(out,
                    colour ? "\033[1mphi would come out within +-%.3f\033[0m (95 %%)\n"
@@ -100,6 +100,23 @@ void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool c
     iso_power_table(&t, p);
     iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
     iso_table_release(&t);
+}
+
+static void write_undetermined(struct iso_str *out, const struct iso_power *p, bool colour)
+{
+    iso_str_printf(out,
+                   colour ? "\033[1mphi would be undetermined\033[0m: %s.\n"
+                          : "phi would be undetermined: %s.\n",
+                   p->undetermined);
+    iso_str_printf(out,
+                   "Plan at least two budgets, each with runs of r = 1 and of a larger r.\n\n"
+                   "%zu runs, %.3g FLOPs; nothing was simulated.\n",
+                   p->n_runs, p->flops);
+}
+
+void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool colour)
+{
+    (p->undetermined ? write_undetermined : write_simulated)(out, p, colour);
 }
 
 static void put_assumed(struct iso_json_out *w, const struct iso_power *p)
@@ -129,6 +146,8 @@ void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
     iso_json_put_int(w, "n_runs", (int64_t)p->n_runs);
     iso_json_put_number(w, "flops", p->flops);
     iso_json_put_int(w, "repetitions", (int64_t)p->n_repetitions);
+    if (p->undetermined)
+        iso_json_put_string(w, "undetermined", p->undetermined);
     iso_json_put_number(w, "half_width", p->half_width);
     iso_json_put_number(w, "half_width_linear", p->half_width_linear);
     iso_json_put_number(w, "smallest_delta_phi", p->smallest_delta);

@@ -193,6 +193,23 @@ const char *iso_runs_undetermined(const struct iso_runs *runs)
     return NULL;
 }
 
+static bool is_anchored(const struct iso_runs *runs, double budget)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->at[i].budget == budget && runs->at[i].r <= 1)
+            return true;
+    return false;
+}
+
+const char *iso_runs_unanchored(const struct iso_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->at[i].r > 1 && is_anchored(runs, runs->at[i].budget))
+            return NULL;
+    return "no budget has runs with r = 1, so nothing says what a block is worth that is not "
+           "looped";
+}
+
 static bool same_cell(const struct iso_run *a, const struct iso_run *b)
 {
     return a->budget == b->budget && a->r == b->r;

@@ -112,5 +112,7 @@ bool iso_runs_cells_scatter(const struct iso_runs *runs);
 /* Why these runs do not determine phi, or NULL.  A fit ends somewhere whatever the runs are; this
  * is said before anyone believes the number.  Budgets within 1 % are one. */
 const char *iso_runs_undetermined(const struct iso_runs *runs);
+/* The same where r = 1 is missing: no budget of a looped run has one.  NULL when one has. */
+const char *iso_runs_unanchored(const struct iso_runs *runs);
 
 #endif

@@ -44,6 +44,23 @@ grep -q 'Warning: the grid reaches 3.3e+06 times beyond' "$work/page" || fail "f
 import json, sys
 small, large = json.load(sys.stdin), json.load(open(sys.argv[1]))
 assert 6 < large["half_width"] / small["half_width"] < 15' "$work/grid.json" || fail "noise"
+# A grid that cannot determine phi gets the reason instead of a half-width.
+check_undetermined() { # reason, settings
+    "$B"/isodepth power grids/paper.yaml --set "$2" "${quick[@]}" >"$work/page"
+    grep -q "^phi would be undetermined: $1" "$work/page" || fail "$2: $(head -n 1 "$work/page")"
+    if grep -q 'within +-\|shares the r = 1 runs' "$work/page"; then fail "$2: a half-width"; fi
+    "$B"/isodepth power grids/paper.yaml --set "$2" "${quick[@]}" --json |
+        python3 -c '
+import json, sys
+p = json.load(sys.stdin)
+assert p["undetermined"].startswith(sys.argv[1]), p
+assert p["half_width"] is p["smallest_delta_phi"] is None
+assert p["parts"] == p["phi"] == []' "$1" || fail "$2: JSON"
+}
+check_undetermined 'all runs have one budget' 'budgets=[1e18]'
+check_undetermined 'no budget has runs with r = 1' 'r=[2,4]'
+check_undetermined 'all runs have one r' 'r=[4]'
+if grep -q undetermined "$work/grid.json"; then fail "the paper's grid is undetermined"; fi
 status=0
 "$B"/isodepth power no-such.yaml 2>"$work/stderr" || status=$?
 [ $status = 1 ] || fail "missing file: exit $status"

@@ -583,6 +583,41 @@ static void test_power_predicts(void **state)
     iso_power_release(&power);
 }
 
+static bool has_one_budget(const struct iso_run *run, const void *ctx)
+{
+    (void)ctx;
+    return run->budget == paper.at[0].budget;
+}
+
+static bool is_looped(const struct iso_run *run, const void *ctx)
+{
+    (void)ctx;
+    return run->r > 1;
+}
+
+/* Grids that cannot determine phi get no half-width, whatever the simulated fits would give. */
+static void test_power_undetermined(void **state)
+{
+    (void)state;
+    struct iso_power_options o = iso_power_defaults();
+    bool (*const keep[])(const struct iso_run *, const void *) = {has_one_budget, is_looped};
+    const char *const why[] = {"all runs have one budget", "no budget has runs with r = 1"};
+    o.fit.starts = 2;
+    o.repetitions = 10;
+    for (size_t i = 0; i < 2; i++) {
+        struct iso_power power;
+        struct iso_runs part;
+        iso_runs_filter(&part, &paper, keep[i], NULL);
+        assert_int_equal(iso_power_run(&power, &part, &o, NULL), ISO_OK);
+        assert_non_null(power.undetermined);
+        assert_non_null(strstr(power.undetermined, why[i]));
+        assert_true(isnan(power.half_width) && isnan(power.smallest_delta));
+        assert_int_equal(power.n_parts, 0);
+        iso_power_release(&power);
+        iso_runs_release(&part);
+    }
+}
+
 static bool is_narrow(const struct iso_run *run, const void *ctx)
 {
     (void)ctx;
@@ -636,6 +671,7 @@ int main(void)
         cmocka_unit_test(test_power_assumes),
         cmocka_unit_test(test_power_predicts),
         cmocka_unit_test(test_power_brackets),
+        cmocka_unit_test(test_power_undetermined),
         cmocka_unit_test(test_two_budgets),
         cmocka_unit_test(test_open_profile),
         cmocka_unit_test(test_equivalents_per_r),
