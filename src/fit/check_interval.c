@@ -126,7 +126,8 @@ void iso_check_influence(struct iso_finding *out, const struct iso_check_input *
     const struct iso_jackknife_row *most = most_influential(j);
     if (!most) {
         iso_finding_untested(out, ISO_LEVEL_CAUTION,
-                             "not tested: without any one budget, r or cell too few runs remain");
+                             "not tested: without any one budget, r or cell too few runs remain, "
+                             "or none with r = 1");
         return;
     }
     iso_finding_set(out, fabs(most->shift), 0.2);
@@ -136,8 +137,7 @@ void iso_check_influence(struct iso_finding *out, const struct iso_check_input *
                            : iso_arena_printf(in->arena, "the cell of budget %.3g and r = %g",
                                               most->budget, most->r);
     out->message = iso_arena_printf(
-        in->arena,
-        "leaving out one budget, r or cell moves φ by at most %.3f (to %.3f, without %s)",
+        in->arena, "leaving out one budget, r or cell moves φ by up to %.3f (to %.3f, without %s)",
         fabs(most->shift), most->phi, what);
 }
 

@@ -88,7 +88,7 @@ void iso_check_outliers(struct iso_finding *out, const struct iso_check_input *i
 static bool has_run(const struct iso_runs *runs, double budget, bool looped)
 {
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->at[i].budget == budget && (runs->at[i].r > 1) == looped)
+        if (iso_same_budget(runs->at[i].budget, budget) && (runs->at[i].r > 1) == looped)
             return true;
     return false;
 }
@@ -100,11 +100,16 @@ void iso_check_anchor(struct iso_finding *out, const struct iso_check_input *in)
     double *budget;
     const size_t n = iso_runs_budgets(&budget, in->arena, in->runs);
     size_t n_looped = 0, n_bare = 0;
-    for (size_t i = 0; i < n; i++)
-        if (has_run(in->runs, budget[i], true)) {
+    double nominal = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (iso_same_budget(nominal, budget[i]))
+            continue;
+        nominal = budget[i];
+        if (has_run(in->runs, nominal, true)) {
             n_looped++;
-            n_bare += !has_run(in->runs, budget[i], false);
+            n_bare += !has_run(in->runs, nominal, false);
         }
+    }
     iso_finding_set(out, n_looped ? (double)n_bare / (double)n_looped : 0, 0.5);
     if (!why)
         why = iso_runs_unanchored(in->runs);

@@ -86,7 +86,8 @@ static enum iso_status fail_unshared(const struct recipes *all, const char *cons
     for (size_t i = 0; i < all->n_variants; i++)
         if (count_pair_budgets(all, i) == 0)
             return iso_fail(err, ISO_BAD_INPUT,
-                            "%s: no budget has looped runs (r above 1) here and in the base",
+                            "%s: no budget has looped runs (r above 1) here and in the base; round "
+                            "FLOPs as counted to nominal budgets",
                             names[i + 1]);
     return iso_fail(err, ISO_BAD_INPUT,
                     "no budget has looped runs (r above 1) in the base and in every variant; "

@@ -26,6 +26,7 @@ static void run_row(void *ctx, size_t i, int worker)
     struct job *job = ctx;
     struct iso_jackknife_row *row = &job->row[i];
     unsigned *count = ISO_NEW_N(unsigned, job->runs->n + 1);
+    bool anchored = false; /* without plain runs phi has two mirror minima: see check anchor */
     (void)worker;
     for (size_t k = 0; k < job->runs->n; k++) {
         const struct iso_run *run = &job->runs->at[k];
@@ -33,12 +34,15 @@ static void run_row(void *ctx, size_t i, int worker)
                          (isnan(row->r) || run->r == row->r);
         count[k] = !out;
         row->n_runs += !out;
+        anchored |= !out && run->r == 1;
     }
     struct iso_design left;
     iso_design_resample(&left, job->x, count);
     row->phi = row->shift = NAN;
     if (!iso_resample_usable(&left, job->runs)) {
         row->problem = "too few runs remain";
+    } else if (!anchored) {
+        row->problem = "no run with r = 1 remains";
     } else {
         struct iso_solution s;
         iso_refit(&s, &left, job->options, iso_rng_stream("jackknife", i));

@@ -170,10 +170,9 @@ size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct 
     return distinct(out, arena, runs, offsetof(struct iso_run, r));
 }
 
-/* Budgets this close are one: whole steps, or FLOPs as counted, miss the nominal value by less. */
-static bool same_budget(double low, double high)
+bool iso_same_budget(double a, double b)
 {
-    return high <= 1.01 * low;
+    return fmax(a, b) <= 1.01 * fmin(a, b);
 }
 
 const char *iso_runs_undetermined(const struct iso_runs *runs)
@@ -187,7 +186,7 @@ const char *iso_runs_undetermined(const struct iso_runs *runs)
     }
     if (!recurrences)
         return "all runs have one r, so nothing shows what a recurrence changes";
-    if (same_budget(low, high))
+    if (iso_same_budget(low, high))
         return "all runs have one budget, so what more parameters gain cannot be told from what "
                "fewer tokens lose";
     return NULL;
@@ -196,7 +195,7 @@ const char *iso_runs_undetermined(const struct iso_runs *runs)
 static bool is_anchored(const struct iso_runs *runs, double budget)
 {
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->at[i].budget == budget && runs->at[i].r <= 1)
+        if (iso_same_budget(runs->at[i].budget, budget) && runs->at[i].r <= 1)
             return true;
     return false;
 }
@@ -226,7 +225,7 @@ bool iso_runs_cells_scatter(const struct iso_runs *runs)
         n_cells += first;
         n_single += first && last;
         n_budgets += i == 0 || run->budget != run[-1].budget;
-        if (!same_budget(nominal, run->budget)) {
+        if (!iso_same_budget(nominal, run->budget)) {
             nominal = run->budget;
             n_nominal++;
         }

@@ -106,6 +106,9 @@ double iso_run_flops_per_token(const struct iso_run *run);
 /* Distinct budgets or recurrences in rising order; the array lives in `arena`. */
 size_t iso_runs_budgets(double **out, struct iso_arena *arena, const struct iso_runs *runs);
 size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct iso_runs *runs);
+/* Whether budgets lie within 1 %: whole steps, or FLOPs as counted, miss the nominal one by less.
+ */
+bool iso_same_budget(double a, double b);
 /* Whether most cells hold one run because budgets nearly coincide: FLOPs as counted instead of
  * the nominal ones.  A bootstrap over such cells is one over runs. */
 bool iso_runs_cells_scatter(const struct iso_runs *runs);
