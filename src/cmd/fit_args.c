@@ -183,6 +183,13 @@ const char **iso_fit_names(struct iso_arena *arena, const char *const *paths, si
             if (k != i && iso_str_eq(name_of(arena, paths[k]), name_of(arena, paths[i])))
                 names[i] = tail_of(arena, paths[i], 2);
     }
+    for (size_t i = n; i-- > 0;) { /* from the end: those before still have their plain names */
+        size_t n_before = 0;
+        for (size_t k = 0; k < i; k++)
+            n_before += iso_str_eq(names[k], names[i]);
+        if (n_before)
+            names[i] = iso_arena_printf(arena, "%s (%zu)", names[i], n_before + 1);
+    }
     return names;
 }
 

@@ -43,7 +43,7 @@ enum iso_status iso_fit_args_check(const struct iso_fit_args *args, const struct
                                    struct iso_err *err);
 
 /* What tables are called, from their paths: "results/base.csv" is "base", and "results/base" when
- * another one is "base" too. */
+ * another one is "base" too.  Names that are still equal are numbered: "base", "base (2)". */
 const char **iso_fit_names(struct iso_arena *arena, const char *const *paths, size_t n);
 /* The file that an operand names: a study's directory means the table in it. */
 const char *iso_fit_table_of(struct iso_arena *arena, const char *path);

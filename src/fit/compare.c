@@ -99,9 +99,12 @@ static void take_runs(struct iso_recipe *out, const struct iso_runs *own, const 
                       const struct job *job)
 {
     struct iso_runs *runs = ISO_NEW(struct iso_runs);
-    for (size_t i = 0; i < own->n; i++)
-        if (own->at[i].r > 1 && is_shared(&job->all, own->at[i].budget))
+    for (size_t i = 0; i < own->n; i++) {
+        const bool shared = is_shared(&job->all, own->at[i].budget);
+        out->cut |= !shared;
+        if (own->at[i].r > 1 && shared)
             *ISO_PUSH(runs->at, runs->n, runs->room) = own->at[i];
+    }
     out->n_looped = runs->n;
     for (size_t i = 0; i < job->plain->n; i++)
         if (job->plain->at[i].r == 1 && is_shared(&job->all, job->plain->at[i].budget))

@@ -62,6 +62,7 @@ struct iso_recipe {
     const char *name;
     const struct iso_runs *runs; /* the r = 1 runs that all use, and its looped ones; owned */
     size_t n_looped;
+    bool cut;           /* it has runs on other budgets, which are not used */
     struct iso_fit fit; /* of these runs alone */
     struct iso_checks checks;
 };

@@ -13,10 +13,10 @@ static void put_estimator(struct iso_table *t, const struct iso_variant *v, cons
     iso_table_put(t, name);
     iso_put_number(t, "%.3f", d->phi_base);
     iso_put_number(t, "%.3f", d->phi);
-    iso_put_number(t, "%+.3f", d->delta_phi);
+    iso_put_number(t, "%+.3f", iso_plain_zero(d->delta_phi, 3));
     iso_put_number(t, "%+.3f", d->low);
     iso_put_number(t, "%+.3f", d->high);
-    iso_put_number(t, "%+.4f", d->change);
+    iso_put_number(t, "%+.4f", iso_plain_zero(d->change, 4));
     iso_table_put(t, iso_verdict_name(d->verdict));
 }
 
@@ -41,10 +41,10 @@ void iso_compare_channel_table(struct iso_table *t, const struct iso_compare *c)
             iso_table_put(t, c->variant[i].own.name);
             iso_put_number(t, "%.3g", ch->budget);
             iso_put_number(t, "%g", ch->r);
-            iso_put_number(t, "%+.4f", ch->change);
-            iso_put_number(t, "%+.4f", ch->token);
-            iso_put_number(t, "%+.4f", ch->capacity);
-            iso_put_number(t, "%+.4f", ch->width);
+            iso_put_number(t, "%+.4f", iso_plain_zero(ch->change, 4));
+            iso_put_number(t, "%+.4f", iso_plain_zero(ch->token, 4));
+            iso_put_number(t, "%+.4f", iso_plain_zero(ch->capacity, 4));
+            iso_put_number(t, "%+.4f", iso_plain_zero(ch->width, 4));
             iso_put_number(t, "%.0f", ch->base_d_model);
             iso_put_number(t, "%.0f", ch->variant_d_model);
             iso_table_put(t, iso_format_count(buf, ch->base_inference));
@@ -103,7 +103,8 @@ static void write_shared_law(struct iso_str *out, const struct iso_variant *v)
     else
         iso_str_printf(out, "one law for both recipes: F = %.2f, p = %.2g", v->shared.statistic,
                        v->shared.p);
-    iso_str_printf(out, "; R2 %.4f joint, %.4f separate", v->joint.r2, v->separate.r2);
+    if (!isnan(v->joint.r2) && !isnan(v->separate.r2))
+        iso_str_printf(out, "; R2 %.4f joint, %.4f separate", v->joint.r2, v->separate.r2);
 }
 
 /* A line for each check that is not ok. */
@@ -121,8 +122,8 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
 {
     for (size_t i = 0; i < c->n; i++)
         iso_str_printf(out, colour ? "\033[1m%s\033[0m\n" : "%s\n", c->variant[i].sentence);
-    iso_str_printf(out, "\n%s: %zu shared budgets, %zu looped runs; ", c->base.name, c->n_budgets,
-                   c->base.n_looped);
+    iso_str_printf(out, "\n%s: %zu shared budget%s, %zu looped runs; ", c->base.name, c->n_budgets,
+                   c->n_budgets == 1 ? "" : "s", c->base.n_looped);
     write_plain_runs(out, c);
     iso_str_puts(out, ".\n");
     for (size_t i = 0; i < c->n; i++) {
@@ -132,9 +133,9 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
             iso_str_printf(out, "its %zu runs of r = 1 are not used; ", v->n_ignored);
         if (v->n_left)
             iso_str_printf(out,
-                           "%zu more budgets are not used, because another variant lacks "
-                           "them; ",
-                           v->n_left);
+                           "%zu more budget%s not used, because another variant has no looped "
+                           "runs there; ",
+                           v->n_left, v->n_left == 1 ? " is" : "s are");
         write_shared_law(out, v);
         iso_str_puts(out, ".\n");
     }

@@ -15,6 +15,11 @@ void iso_put_number(struct iso_table *t, const char *format, double x)
     iso_table_put(t, text);
 }
 
+double iso_plain_zero(double x, int digits)
+{
+    return fabs(x) < 0.5 * pow(10, -digits) ? 0 : x;
+}
+
 void iso_put_pair(struct iso_json_out *w, const char *key, double low, double high)
 {
     const double pair[2] = {low, high};

@@ -7,6 +7,8 @@
 
 /* A cell; "-" for NaN. */
 void iso_put_number(struct iso_table *t, const char *format, double x);
+/* 0 for what is printed as a zero with so many digits after the point: no zero has a minus. */
+double iso_plain_zero(double x, int digits);
 /* An interval. */
 void iso_put_pair(struct iso_json_out *w, const char *key, double low, double high);
 

@@ -4,6 +4,8 @@
  * For capacity the noise is that of delta phi, and the channel must have its sign. */
 #include "fit/verdict.h"
 
+#include "fit/put.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -104,7 +106,7 @@ static const char *consequence(const struct iso_delta *d, struct iso_arena *aren
     return iso_arena_printf(arena,
                             "; the compute-optimal loss changes by %+.4f nats, inference cost of "
                             "the compute-optimal model %s %.1f %%",
-                            d->change, d->inference_change >= 0 ? "up" : "down",
+                            iso_plain_zero(d->change, 4), d->inference_change >= 0 ? "up" : "down",
                             100 * fabs(d->inference_change));
 }
 
@@ -142,12 +144,12 @@ static const char *sentence(const struct iso_variant *v, const struct iso_recipe
                                 v->undetermined, iso_trust_name(v->trust));
     if (d->verdict == ISO_VERDICT_NONE)
         return iso_arena_printf(arena, "%s: %s; phi changes by %+.3f (%s)%s. Trust: %s.",
-                                v->own.name, verdict, d->delta_phi, reason(v, arena),
-                                consequence(d, arena), trust);
+                                v->own.name, verdict, iso_plain_zero(d->delta_phi, 3),
+                                reason(v, arena), consequence(d, arena), trust);
     return iso_arena_printf(arena,
                             "%s: %s; phi changes by %+.3f [%+.3f, %+.3f] (%s), %s%s. Trust: %s.",
-                            v->own.name, verdict, d->delta_phi, d->low, d->high, reason(v, arena),
-                            movement(d), consequence(d, arena), trust);
+                            v->own.name, verdict, iso_plain_zero(d->delta_phi, 3), d->low, d->high,
+                            reason(v, arena), movement(d), consequence(d, arena), trust);
 }
 
 /* Why phi of the recipe cannot be believed, or NULL. */
@@ -155,7 +157,8 @@ static const char *why_undetermined(const struct iso_recipe *recipe, struct iso_
 {
     if (recipe->checks.trust != ISO_TRUST_UNDETERMINED)
         return NULL;
-    return iso_arena_printf(arena, "in %s, %s", recipe->name,
+    return iso_arena_printf(arena, "in %s, %s%s", recipe->name,
+                            recipe->cut ? "cut to the shared budgets, " : "",
                             iso_checks_worst(&recipe->checks)->message);
 }
 

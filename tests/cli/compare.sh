@@ -79,6 +79,18 @@ c = json.load(open(sys.argv[1]))
 names = [c["base"]] + [v["name"] for v in c["variants"]]
 assert names == ["standard input", "loop.v2", "a", "a/runs", "b/runs"], names
 P
+# A table beside itself: two names, and no minus before a zero.
+"$B"/isodepth compare $base $base --starts 5 --resamples 0 >"$work/page"
+grep -q '^examples/paper_baseline (2): undecided at this noise; phi changes by +0.000' "$work/page" ||
+    fail "a table beside itself: $(head -n 1 "$work/page")"
+if grep -q -e '-0\.0000' "$work/page"; then fail "a zero with a minus"; fi
+# One shared budget of six.
+grep -v '^#' $base | awk -F, 'NR == 1 || $1 == 1e18' >"$work/one.csv"
+"$B"/isodepth compare $base "$work/one.csv" --starts 5 --resamples 0 >"$work/page"
+grep -q 'in paper_baseline, cut to the shared budgets, all runs have one budget' "$work/page" || fail "one shared budget"
+grep -q '^paper_baseline: 1 shared budget, ' "$work/page" || fail "one shared budget: plural"
+if grep -qw nan "$work/page"; then fail "nan for one shared budget"; fi
+
 printf 'budget,r,n_once,n_rec,tokens,loss\n3e18,2,5e7,4e7,1e9,3\n' >"$work/other.csv"
 status=0
 "$B"/isodepth compare $base "$work/other.csv" 2>"$work/stderr" || status=$?

@@ -252,6 +252,43 @@ static void test_undetermined(void **state)
     release(&c, table);
 }
 
+/* One shared budget of six: the message does not say that the base has one. */
+static void test_one_shared_budget(void **state)
+{
+    (void)state;
+    const struct synth base = {.law = synth_paper};
+    const struct synth variant = {.law = synth_paper, .n_budgets = 1, .looped_only = true};
+    struct iso_compare c;
+    struct iso_runs table[2];
+    struct iso_str page = {0};
+    compare(&c, table, &base, &variant);
+    assert_non_null(strstr(c.variant[0].sentence,
+                           ": in base, cut to the shared budgets, all runs have one budget"));
+    iso_compare_write_page(&page, &c, false);
+    assert_non_null(strstr(page.text, "base: 1 shared budget, 12 looped runs"));
+    assert_null(strstr(page.text, "nan"));
+    iso_str_release(&page);
+    release(&c, table);
+}
+
+/* A change that rounds to zero has no minus. */
+static void test_plain_zero(void **state)
+{
+    (void)state;
+    const struct synth base = {.law = synth_paper};
+    struct iso_compare c;
+    struct iso_runs table[2];
+    struct iso_str page = {0};
+    compare(&c, table, &base, &base);
+    for (size_t i = 0; i < c.variant[0].headline->n_channels; i++)
+        c.variant[0].headline->channel[i].change = -4e-5;
+    iso_compare_write_page(&page, &c, false);
+    assert_non_null(strstr(page.text, "+0.0000"));
+    assert_null(strstr(page.text, "-0.0000"));
+    iso_str_release(&page);
+    release(&c, table);
+}
+
 /* A fit that its checks do not believe: numbers, and no verdict. */
 static void test_not_believed(void **state)
 {
@@ -540,14 +577,15 @@ static void test_too_few_cells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_hyper),
-        cmocka_unit_test(test_no_change),      cmocka_unit_test(test_other_law),
-        cmocka_unit_test(test_undetermined),   cmocka_unit_test(test_plain_of_variant),
-        cmocka_unit_test(test_token_gain),     cmocka_unit_test(test_nothing_shared),
-        cmocka_unit_test(test_t_quantile),     cmocka_unit_test(test_error),
-        cmocka_unit_test(test_calibrated),     cmocka_unit_test(test_one_base),
-        cmocka_unit_test(test_budgets_of_all), cmocka_unit_test(test_small_channel),
-        cmocka_unit_test(test_not_believed),   cmocka_unit_test(test_other_e),
+        cmocka_unit_test(test_truncated),         cmocka_unit_test(test_hyper),
+        cmocka_unit_test(test_no_change),         cmocka_unit_test(test_other_law),
+        cmocka_unit_test(test_undetermined),      cmocka_unit_test(test_plain_of_variant),
+        cmocka_unit_test(test_token_gain),        cmocka_unit_test(test_nothing_shared),
+        cmocka_unit_test(test_t_quantile),        cmocka_unit_test(test_error),
+        cmocka_unit_test(test_calibrated),        cmocka_unit_test(test_one_base),
+        cmocka_unit_test(test_budgets_of_all),    cmocka_unit_test(test_small_channel),
+        cmocka_unit_test(test_one_shared_budget), cmocka_unit_test(test_plain_zero),
+        cmocka_unit_test(test_not_believed),      cmocka_unit_test(test_other_e),
         cmocka_unit_test(test_too_few_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
