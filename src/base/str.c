@@ -61,6 +61,17 @@ void iso_str_printf(struct iso_str *s, const char *fmt, ...)
     va_end(ap);
 }
 
+void iso_str_put_word(struct iso_str *s, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-+./:=,@%";
+    const bool quote = !*word || word[strspn(word, plain)];
+    iso_str_puts(s, quote ? "'" : "");
+    for (; *word; word++)
+        iso_str_printf(s, *word == '\'' ? "'\\''" : "%c", *word);
+    iso_str_puts(s, quote ? "'" : "");
+}
+
 const char *iso_str_text(const struct iso_str *s)
 {
     return s->text ? s->text : "";

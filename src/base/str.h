@@ -24,6 +24,8 @@ void iso_str_vprintf(struct iso_str *s, const char *fmt, va_list ap)
  * person to read: control characters, but those in `keep`, and bytes that are not UTF-8 become
  * \\x1b and the like, so that they do nothing to a terminal. */
 void iso_str_put_visible(struct iso_str *s, const char *text, const char *keep);
+/* Appends one word of a shell command, in single quotes where the shell would change it. */
+void iso_str_put_word(struct iso_str *s, const char *word);
 const char *iso_str_text(const struct iso_str *s);
 void iso_str_clear(struct iso_str *s);   /* empties, keeps the memory */
 void iso_str_release(struct iso_str *s); /* frees; the buffer is empty again */

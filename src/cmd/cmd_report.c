@@ -77,12 +77,8 @@ static void command_line(struct iso_str *out)
         const char *word = raw.text + at, *slash = strrchr(word, '/');
         if (at == 0 && slash)
             word = slash + 1;
-        bool quote = !*word || strpbrk(word, " \t\n'\"\\$&|;<>()*?[]#~`!{}");
         iso_str_puts(out, at ? " " : "");
-        iso_str_puts(out, quote ? "'" : "");
-        for (const char *p = word; *p; p++)
-            iso_str_printf(out, *p == '\'' ? "'\\''" : "%c", *p);
-        iso_str_puts(out, quote ? "'" : "");
+        iso_str_put_word(out, word);
     }
     iso_str_release(&raw);
 }

@@ -29,7 +29,10 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_analys
     const struct iso_path table = iso_path_in(dir, "runs.csv"), to = iso_path_in(dir, "report");
     struct iso_str text = {0}, command = {0};
     struct iso_evals evals;
-    iso_str_printf(&command, "isodepth report %s --out %s", dir, to.text);
+    iso_str_puts(&command, "isodepth report ");
+    iso_str_put_word(&command, dir);
+    iso_str_puts(&command, " --out ");
+    iso_str_put_word(&command, to.text);
     enum iso_status st = iso_evals_read(&evals, dir, err);
     if (st == ISO_OK)
         st = iso_file_read(&text, table.text, err);
@@ -122,9 +125,14 @@ bool iso_study_phi_so_far(struct iso_str *out, const char *study_dir)
     struct iso_err why;
     bool fitted = fit(&analysis, &runs, study_dir, false, &why) == ISO_OK;
     if (fitted) {
-        iso_analysis_write_headline(out, &analysis, false);
-        iso_str_printf(out, "   (%zu runs, R2 = %.4f; isodepth fit %s says more)",
-                       analysis.fit.n_runs, analysis.fit.r2, study_dir);
+        if (iso_analysis_undetermined(&analysis))
+            iso_str_puts(out, "phi is not determined");
+        else
+            iso_str_printf(out, "phi = %.3f", analysis.fit.phi);
+        iso_str_printf(out, "   (%zu runs, R2 = %.4f; interval and trust: isodepth fit ",
+                       analysis.fit.n_runs, analysis.fit.r2);
+        iso_str_put_word(out, study_dir);
+        iso_str_putc(out, ')');
     }
     iso_analysis_release(&analysis);
     iso_runs_release(&runs);

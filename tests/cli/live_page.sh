@@ -41,7 +41,8 @@ want '&lt;b&gt;toy &amp; co' st/live.html "names are escaped"
 grep -q '<b>toy' st/live.html && fail "a name became markup"
 STANDIN_SLEEP=0.001 "$iso" sweep --out st > out 2> log || { cat log; fail "the rest"; }
 want '100 %<small>finished' st/live.html "finished"
-want 'phi' st/live.html "phi"
+grep -q 'id="phi">phi .*(12 runs' st/live.html || fail "phi"
+grep -q 'trust: \(good\|caution\)' st/live.html && fail "trust before all checks were made"
 want 'href="report/report.html"' st/live.html "the report"
 best=$("$iso" runs st --csv --where 'r=2 and budget=6e10' |
     python3 -c 'import csv, sys; print("%.4f" % min(float(r["loss"]) for r in csv.DictReader(sys.stdin)))')

@@ -34,6 +34,11 @@ want 'the grid plans it for each run' log "--set of what the grid plans"
 "$iso" runs st --csv | cmp -s - st/runs.csv || fail "runs.csv"
 "$iso" status st > out || fail "status"
 grep -q '^\[=*\] 100%' out && grep -q '^12 runs: 12 done' out || { cat out; fail "status"; }
+# phi so far is not judged: some checks need refits.
+cp -r st "st '1" && "$iso" status "st '1" > out || fail "status of a name with a blank"
+grep -q '^so far phi = [0-9.]*   (12 runs, R2 = ' out || { cat out; fail "status: phi so far"; }
+grep -q "trust: \(good\|caution\|undetermined\)" out && { cat out; fail "status: trust before all checks"; }
+want "isodepth fit 'st '\''1')" out "status: a command to type"
 "$iso" status st --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["done"] == 12' ||
     fail "status --json"
 "$iso" runs st --json > runs.json || fail "runs --json"

@@ -387,6 +387,23 @@ static void test_table(void **state)
     iso_table_release(&t);
 }
 
+static void test_word(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"runs/a-1_b.csv", "runs/a-1_b.csv"},
+                                           {"", "''"},
+                                           {"st udy", "'st udy'"},
+                                           {"r>1", "'r>1'"},
+                                           {"~", "'~'"},
+                                           {"it's", "'it'\\''s'"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_str s = {0};
+        iso_str_put_word(&s, cases[i][0]);
+        assert_string_equal(s.text, cases[i][1]);
+        iso_str_release(&s);
+    }
+}
+
 static void test_visible(void **state)
 {
     (void)state;
@@ -620,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
+        cmocka_unit_test(test_word),
         cmocka_unit_test(test_visible),
         cmocka_unit_test(test_latex),
         cmocka_unit_test(test_latex_formulas),
