@@ -53,7 +53,8 @@ static void write_summary(struct iso_str *out, const struct iso_analysis *s)
     for (size_t i = 0; i < n_r; i++)
         iso_str_printf(out, " %g", r[i]);
     if (s->runs->n_left_out)
-        iso_str_printf(out, "; %zu rows were left out (listed below)", s->runs->n_left_out);
+        iso_str_printf(out, "; %zu %s left out (listed below)", s->runs->n_left_out,
+                       s->runs->n_left_out == 1 ? "row was" : "rows were");
     iso_str_puts(out, ".\n");
     iso_runs_describe(out, s->runs);
     iso_str_printf(out, "Law %s: %s\n", f->law->name, f->law->formula);

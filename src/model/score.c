@@ -235,6 +235,6 @@ enum iso_status iso_depth_check(int *depth, const struct iso_arch *a, int64_t r,
     if (*depth == a->r || a->loop->any_depth)
         return ISO_OK;
     return iso_fail(err, ISO_BAD_INPUT,
-                    "this model was trained with %lld iterations of loop %s and cannot run at %d",
-                    (long long)a->r, a->loop->name, *depth);
+                    "this model was trained with %lld iteration%s of loop %s and cannot run at %d",
+                    (long long)a->r, a->r == 1 ? "" : "s", a->loop->name, *depth);
 }

@@ -176,6 +176,8 @@ grep -q 'Repeated seeds at 116 points: noise 7.0.e-04' "$work/page" || fail "pur
 grep -q 'bootstrap over points' "$work/page" || fail "cluster bootstrap"
 grep -q '234 rows were left out' "$work/page" || fail "left out: $(grep 'left out' "$work/page")"
 grep -q 'status diverged' "$work/page" || fail "the reason is not listed"
+"$fit" fit "$work/seeds.csv" --resamples 0 >"$work/page"
+grep -q '; 1 row was left out' "$work/page" || fail "one left out: $(grep 'left out' "$work/page")"
 
 # Errors: exit code and words.
 expect() { # CODE WORDS ARGUMENTS...

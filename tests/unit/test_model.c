@@ -475,6 +475,9 @@ static void test_scorer(void **state)
     assert_int_equal(depth, 7);
     struct iso_arch hyper = make_arch("hyper", 2, 4, 0);
     assert_int_equal(iso_depth_check(&depth, &hyper, 7, &err), ISO_BAD_INPUT);
+    hyper.r = 1;
+    assert_int_equal(iso_depth_check(&depth, &hyper, 7, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "with 1 iteration of loop hyper"));
     iso_model_free(m);
 }
 
