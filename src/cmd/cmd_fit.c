@@ -270,8 +270,8 @@ const struct iso_cmd iso_cmd_fit = {
         "not), study directories, or - for standard input. Columns: budget, r, n_once, n_rec, "
         "n_inject, tokens, loss; the names of other programs are understood, and what was "
         "understood is printed. Rows without a usable loss are left out and listed. The first line "
-        "ends with how far to "
-        "trust the result: good, caution or undetermined; the checks that say so are listed below "
+        "says how far to trust the result: good, caution or undetermined; the checks that say so "
+        "are listed below "
         "it. docs/fitting.md explains them.",
     .group = "Analysis",
     .min_operands = 1,

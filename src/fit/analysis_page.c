@@ -79,7 +79,7 @@ static void write_diagnostics(struct iso_str *out, const struct iso_analysis *s,
 
 static void write_plus_minus(struct iso_str *out, const struct iso_analysis *s)
 {
-    if (s->fit.df > 0)
+    if (s->fit.df >= ISO_LEAST_FREEDOM)
         iso_str_printf(out,
                        "+- is half of a %g %% interval: Student's t with %g degrees of freedom "
                        "(cells less parameters) times an error that allows for noise that cells "

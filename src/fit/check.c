@@ -28,10 +28,12 @@ const struct iso_check iso_check_table[] = {
     {
         .name = "diverged",
         .statistic = "runs with a loss of ln(vocab) or more; without a column vocab, of twice the "
-                     "lower quartile of their budget or more",
-        .reason = "above 0: a run that learnt beats guessing; fails with 5 % of the runs, more "
-                  "than the Huber loss bears",
-        .advice = "leave out blown-up runs (status diverged), or train them again at a lower rate",
+                     "lower quartile of their budget or more; the median loss",
+        .reason =
+            "above 0: a run that learnt beats guessing; fails with 5 % of the runs, more "
+            "than the Huber loss bears, and with a median above ln(262144) = 12.5: perplexity",
+        .advice = "give losses in nats; leave out blown-up runs (status diverged), or train them "
+                  "again at a lower rate",
         .may_fail = true,
         .run = iso_check_diverged,
     },
@@ -59,7 +61,7 @@ const struct iso_check iso_check_table[] = {
         .name = "one_phi",
         .statistic = "F test of a phi for each r against one phi, on the means of the cells",
         .reason = "above the 0.5 % point of F: one clean study in 200",
-        .advice = "tune the rates for each r, look at φ per r, or fit the law saturating",
+        .advice = "tune the rates for each r, look at φ per r, and compare the laws",
         .phi_only = true,
         .run = iso_check_one_phi,
     },

@@ -20,8 +20,6 @@
 
 /* A test raises a false alarm in one clean study of 200. */
 static const double alarm = 0.005;
-/* Fewer degrees of freedom than this see only monstrous faults. */
-enum { LEAST_FREEDOM = 3 };
 /* No variance is trusted to be smaller: a part of 1e-5 of the loss. */
 static const double least_variance = 1e-10;
 
@@ -159,7 +157,7 @@ static struct f_test f_test(double squares1, double df1, double squares2, double
 /* Whether there are cells enough for a test of one more parameter. */
 void iso_check_cells(struct iso_finding *out, const struct iso_check_input *in)
 {
-    const size_t needed = in->n_slopes + 1 + LEAST_FREEDOM;
+    const size_t needed = in->n_slopes + 1 + ISO_LEAST_FREEDOM;
     iso_finding_set(out, fmax(0, (double)needed - (double)in->cells.n), 0);
     if (iso_runs_cells_scatter(in->runs)) {
         out->level = ISO_LEVEL_CAUTION;
@@ -186,7 +184,7 @@ static bool test_columns(struct f_test *t, struct iso_finding *out,
     const struct split split = explain(&s, in->n_slopes);
     system_release(&s);
     const size_t used = split.rank[0] + split.rank[1];
-    if (in->cells.n < used + LEAST_FREEDOM) {
+    if (in->cells.n < used + ISO_LEAST_FREEDOM) {
         iso_finding_untested(out, ISO_LEVEL_OK, "not tested: too few (budget, r) cells");
         return false;
     }
@@ -280,8 +278,8 @@ void iso_check_offset(struct iso_finding *out, const struct iso_check_input *in)
     if (!test_columns(&t, out, in, looped, 1))
         return;
     if (out->level == ISO_LEVEL_OK)
-        out->message = iso_arena_printf(in->arena, "no step between r = 1 and the looped runs (%s)",
-                                        f_text(in, &t));
+        out->message = iso_arena_printf(
+            in->arena, "no step seen between r = 1 and the looped runs (%s)", f_text(in, &t));
     else
         out->message = iso_arena_printf(
             in->arena,
@@ -326,7 +324,7 @@ void iso_check_cell_noise(struct iso_finding *out, const struct iso_check_input 
     system_release(&between);
     system_release(&within);
     const size_t used = b.rank[0] + b.rank[1], inside = n - in->cells.n;
-    if (in->cells.n < used + LEAST_FREEDOM || inside < w.rank[0] + LEAST_FREEDOM) {
+    if (in->cells.n < used + ISO_LEAST_FREEDOM || inside < w.rank[0] + ISO_LEAST_FREEDOM) {
         iso_finding_untested(out, ISO_LEVEL_OK,
                              "not tested: too few (budget, r) cells, or runs in a cell");
         return;
@@ -364,7 +362,7 @@ void iso_check_noise(struct iso_finding *out, const struct iso_check_input *in)
     }
     const double repeats = (double)(in->runs->n - points.n);
     const double lack = (double)(points.n - in->cells.n);
-    if (repeats < LEAST_FREEDOM || lack < 1) {
+    if (repeats < ISO_LEAST_FREEDOM || lack < 1) {
         iso_finding_untested(out, ISO_LEVEL_OK, "not tested: no point has repeated seeds");
     } else {
         const struct f_test t = f_test(total - pure, lack, pure, repeats);

@@ -123,11 +123,11 @@ void iso_check_anchor(struct iso_finding *out, const struct iso_check_input *in)
                   n_looped - n_bare, n_looped);
 }
 
-/* --- flops -------------------------------------------------------------------------------------
- */
-
 /* The largest sequence and vocabulary that a table is believed to have when it does not say. */
 static const double most_context = 8192, most_vocab = 262144;
+
+/* --- flops -------------------------------------------------------------------------------------
+ */
 
 static double executed(const struct iso_run *run)
 {
@@ -225,28 +225,46 @@ void iso_check_flops(struct iso_finding *out, const struct iso_check_input *in)
 /* Losses of one budget differ by less than this factor, whatever the size and r. */
 static const double far_factor = 2;
 
-/* The lower quartile of the losses of a budget: what a run that learnt well reaches. */
-static double learnt(const struct iso_runs *runs, double budget)
+/* The loss that this share of the runs of a budget is below; of all runs when it is NaN. */
+static double loss_below(const struct iso_runs *runs, double budget, double share)
 {
     double *loss = ISO_NEW_N(double, runs->n + 1);
     size_t n = 0;
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->at[i].budget == budget)
+        if (isnan(budget) || runs->at[i].budget == budget)
             loss[n++] = runs->at[i].loss;
     iso_sort_doubles(loss, n);
-    const double quartile = iso_percentile(loss, n, 0.25);
+    const double below = iso_percentile(loss, n, share);
     free(loss);
-    return quartile;
+    return below;
+}
+
+/* Half of the losses are worse than guessing among any vocabulary: they are something else. */
+static bool is_perplexity(struct iso_finding *out, const struct iso_check_input *in)
+{
+    const double median = loss_below(in->runs, NAN, 0.5), most = log(most_vocab);
+    if (median <= most)
+        return false;
+    iso_finding_set(out, median, most);
+    out->level = ISO_LEVEL_FAIL;
+    out->message = iso_arena_printf(
+        in->arena,
+        "the median loss of %.4g is above %.1f nats, what guessing among %g tokens costs: "
+        "perplexity? Its logarithm is the loss",
+        median, most, most_vocab);
+    return true;
 }
 
 void iso_check_diverged(struct iso_finding *out, const struct iso_check_input *in)
 {
     struct rows rows = {0};
     double usual = NAN, budget = NAN;
+    if (is_perplexity(out, in))
+        return;
     for (size_t i = 0; i < in->runs->n; i++) {
         const struct iso_run *run = &in->runs->at[i];
         if (run->budget != budget)
-            usual = learnt(in->runs, budget = run->budget);
+            usual = loss_below(in->runs, budget = run->budget, 0.25);
         if (run->loss >= (run->vocab > 1 ? log(run->vocab) : far_factor * usual))
             add_row(&rows, in, run);
     }

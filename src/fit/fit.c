@@ -174,7 +174,8 @@ static void standard_errors(struct iso_fit *fit, const struct iso_design *x,
     for (size_t p = 0; fit->df > 0 && p < n; p++) {
         const double error = sqrt(variance[p] * (double)n_cells / fit->df);
         fit->std_error[index[p]] = error;
-        fit->plus_minus[index[p]] = iso_t_quantile(level, fit->df) * error;
+        if (fit->df >= ISO_LEAST_FREEDOM)
+            fit->plus_minus[index[p]] = iso_t_quantile(level, fit->df) * error;
     }
 }
 

@@ -63,6 +63,9 @@ bool iso_param_serves(const struct iso_param_use *use, double r, size_t recipe);
 size_t iso_param_find(const struct iso_param_use *use, size_t n_param,
                       const struct iso_law_param *of, double r, size_t recipe);
 
+/* Fewer degrees of freedom than this see only monstrous faults, and bound nothing. */
+enum { ISO_LEAST_FREEDOM = 3 };
+
 struct iso_fit {
     const struct iso_law *law;
     enum iso_injection injection;
@@ -77,7 +80,7 @@ struct iso_fit {
     double lower[ISO_MAX_PARAM], upper[ISO_MAX_PARAM]; /* the box; equal when held fixed */
     bool on_bound[ISO_MAX_PARAM];                      /* free, and ended on its bound */
     /* Both NaN where not defined.  The error allows for noise that cells share; +- is half of an
-     * interval: Student's t with `df` = cells - free parameters times it. */
+     * interval: Student's t with `df` = cells - free parameters times it, from 3 on. */
     double std_error[ISO_MAX_PARAM], plus_minus[ISO_MAX_PARAM];
     double df;
     /* The same in natural units; phi is NaN in laws without one, and the first of several. */

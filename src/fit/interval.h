@@ -139,7 +139,8 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
 const struct iso_bootstrap *iso_intervals_bootstrap(const struct iso_intervals *intervals,
                                                     enum iso_interval_kind kind);
 
-/* "[0.42, 0.50]": no more digits than the Monte Carlo errors of the ends support, three at most. */
+/* "[0.42, 0.50]", rounded outwards: no more digits than the Monte Carlo errors of the ends support,
+ * unless it takes more to show the width; three at most. */
 void iso_interval_write(struct iso_str *out, const struct iso_interval *interval);
 
 /* Whether an end lies so near x that another seed may put it on the other side: within two of its

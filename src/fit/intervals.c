@@ -128,19 +128,24 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
     return st == ISO_OK ? choose(out, best, headline, resamples > 0, err) : st;
 }
 
-/* Decimals whose unit is at least the Monte Carlo error. */
-static int decimals(double error)
+/* Decimals whose unit is at least the Monte Carlo error, but at most half of the width, which a
+ * coarser one would hide. */
+static int decimals(double error, double width)
 {
     int n = 3;
-    for (double unit = 1e-3; n > 0 && error > unit; unit *= 10)
+    for (double unit = 1e-3; n > 0 && error > unit && 2 * (10 * unit) <= width; unit *= 10)
         n--;
     return n;
 }
 
 void iso_interval_write(struct iso_str *out, const struct iso_interval *interval)
 {
-    const int n = decimals(fmax(interval->mc_low, interval->mc_high));
-    iso_str_printf(out, "[%.*f, %.*f]", n, interval->low, n, interval->high);
+    const int n =
+        decimals(fmax(interval->mc_low, interval->mc_high), interval->high - interval->low);
+    const double scale = pow(10, n), hair = 1e-9; /* 100 * 0.29 is below 29 */
+    const double low = floor(interval->low * scale + hair) / scale;
+    const double high = ceil(interval->high * scale - hair) / scale;
+    iso_str_printf(out, "[%.*f, %.*f]", n, low + 0.0, n, high + 0.0); /* -0 becomes 0 */
 }
 
 bool iso_interval_borderline(const struct iso_interval *interval, double x)

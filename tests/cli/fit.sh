@@ -44,12 +44,16 @@ for c in f["checks"]:
 P
 # Page and JSON say the same, in numbers and words.
 python3 - "$work/one.json" "$work/page" <<'P' || fail "the page and the JSON differ"
-import json, re, sys
+import json, math, re, sys
 f, page = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
 mc = max(f["phi_interval_mc"])
 digits = max(n for n in range(4) if n == 0 or mc <= 10 ** -n)  # no more than the error supports
+low, high = f["phi_interval"]
+digits = max(digits, min(n for n in range(4) if n == 3 or 2 * 10 ** -n <= high - low))  # shows the width
+outwards = lambda towards, x: towards(x * 10 ** digits) / 10 ** digits
 head = "phi = %.3f   95 %% interval [%.*f, %.*f]   trust: %s   (" % (
-    f["phi"], digits, f["phi_interval"][0], digits, f["phi_interval"][1], f["trust"])
+    f["phi"], digits, outwards(math.floor, low),
+    digits, outwards(math.ceil, high), f["trust"])
 assert page.startswith(head), page[:200]
 for c in f["checks"]:
     line = re.search("^%s +(\\S+) +(\\S+) +(\\S+) +(.*)$" % c["name"], page, re.M)
@@ -110,9 +114,13 @@ fits = json.load(open(sys.argv[1]))["fits"]
 assert [f["r"] for f in fits] == [1, 2, 4, 8]
 assert [round(f["alpha"], 3) for f in fits] == [0.251, 0.216, 0.191, 0.235]
 assert all(f["phi"] is None and f["phi_interval"] is None and f["n_runs"] == 29 for f in fits)
+# 6 cells less 5 parameters: Student's t with one degree of freedom says nothing.
+assert all(p["plus_minus"] is None for f in fits for p in f["diagnostics"]["parameters"])
 P
-"$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 |
-    grep -q '^r = 4  *23.2  0.191' || fail "--by r page"
+"$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 >"$work/page"
+grep -q '^r = 4  *23.2  0.191' "$work/page" || fail "--by r page"
+grep -q '^a of r = 1  *[0-9.]*  *-  *-' "$work/page" || fail "± from one degree of freedom"
+! grep -q 'what would make phi wrong' "$work/page" || fail "phi in a law without one"
 if command -v gnuplot >/dev/null; then
     "$fit" fit examples/paper_baseline.csv --law chinchilla --by r --starts 20 --resamples 0 --out "$work/by_r" >/dev/null
     for r in 1 2 4 8; do

@@ -159,15 +159,20 @@ static void test_interval_words(void **state)
 {
     (void)state;
     static const struct {
-        double mc;
+        double low, high, mc;
         const char *text;
-    } cases[] = {{0, "[0.123, 0.988]"},
-                 {9e-4, "[0.123, 0.988]"},
-                 {1.1e-3, "[0.12, 0.99]"},
-                 {0.011, "[0.1, 1.0]"},
-                 {0.2, "[0, 1]"}};
+    } cases[] = {{0.1234, 0.9876, 0, "[0.123, 0.988]"},
+                 {0.1234, 0.9876, 9e-4, "[0.123, 0.988]"},
+                 {0.1234, 0.9876, 1.1e-3, "[0.12, 0.99]"},
+                 {0.1294, 0.9816, 1.1e-3, "[0.12, 0.99]"}, /* outwards */
+                 {0.1234, 0.9876, 0.011, "[0.1, 1.0]"},
+                 {0.1234, 0.9876, 0.2, "[0.1, 1.0]"},  /* [0, 1] would hide the width */
+                 {0.476, 0.547, 0.02, "[0.47, 0.55]"}, /* and so would [0.5, 0.5] */
+                 {0.29, 0.57, 2e-3, "[0.29, 0.57]"},   /* exact ends stay */
+                 {-2.3, -0.2, 2, "[-3, 0]"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct iso_interval v = {.low = 0.1234, .high = 0.9876, .mc_low = cases[i].mc};
+        const struct iso_interval v = {
+            .low = cases[i].low, .high = cases[i].high, .mc_low = cases[i].mc};
         struct iso_str text = {0};
         iso_interval_write(&text, &v);
         assert_string_equal(iso_str_text(&text), cases[i].text);

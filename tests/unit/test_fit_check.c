@@ -140,6 +140,38 @@ static void test_vocabulary(void **state)
     iso_arena_release(&arena);
 }
 
+/* Perplexities in the column of losses: no vocabulary is so large that guessing costs as much. */
+static void test_perplexity(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_arena arena = {0};
+    struct iso_checks checks;
+    fault_study(&runs, &faults[0], 2);
+    for (size_t i = 0; i < runs.n; i++)
+        runs.at[i].loss = exp(runs.at[i].loss);
+    fault_judge(&checks, &arena, &runs, 20, 1);
+    check_level(&checks, "diverged", ISO_LEVEL_FAIL);
+    assert_non_null(strstr(iso_checks_find(&checks, "diverged")->message, "perplexity?"));
+    iso_runs_release(&runs);
+    iso_arena_release(&arena);
+}
+
+/* A finding advises no law that may be the fitted one, and absence of proof is worded as such. */
+static void test_words_of_findings(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_arena arena = {0};
+    struct iso_checks checks;
+    fault_study(&runs, &faults[0], 2);
+    fault_judge(&checks, &arena, &runs, 20, 1);
+    assert_null(strstr(iso_checks_find(&checks, "one_phi")->check->advice, "saturating"));
+    assert_true(iso_str_starts(iso_checks_find(&checks, "offset")->message, "no step seen"));
+    iso_runs_release(&runs);
+    iso_arena_release(&arena);
+}
+
 /* FLOPs per token that the table gives itself must agree with budget / tokens. */
 static void test_flops_column(void **state)
 {
@@ -375,6 +407,8 @@ int main(void)
         cmocka_unit_test(test_word),
         cmocka_unit_test(test_shipped_tables),
         cmocka_unit_test(test_vocabulary),
+        cmocka_unit_test(test_perplexity),
+        cmocka_unit_test(test_words_of_findings),
         cmocka_unit_test(test_flops_column),
         cmocka_unit_test(test_flops_of_small_models),
         cmocka_unit_test(test_bounds),
