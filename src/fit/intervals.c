@@ -128,12 +128,12 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
     return st == ISO_OK ? choose(out, best, headline, resamples > 0, err) : st;
 }
 
-/* Decimals whose unit is at least the Monte Carlo error, but at most half of the width, which a
+/* Decimals whose unit is at least the Monte Carlo error, but at most a fifth of the width, which a
  * coarser one would hide. */
 static int decimals(double error, double width)
 {
     int n = 3;
-    for (double unit = 1e-3; n > 0 && error > unit && 2 * (10 * unit) <= width; unit *= 10)
+    for (double unit = 1e-3; n > 0 && error > unit && 5 * (10 * unit) <= width; unit *= 10)
         n--;
     return n;
 }

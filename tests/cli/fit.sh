@@ -49,7 +49,7 @@ f, page = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
 mc = max(f["phi_interval_mc"])
 digits = max(n for n in range(4) if n == 0 or mc <= 10 ** -n)  # no more than the error supports
 low, high = f["phi_interval"]
-digits = max(digits, min(n for n in range(4) if n == 3 or 2 * 10 ** -n <= high - low))  # shows the width
+digits = max(digits, min(n for n in range(4) if n == 3 or 5 * 10 ** -n <= high - low))  # shows the width
 outwards = lambda towards, x: towards(x * 10 ** digits) / 10 ** digits
 head = "phi = %.3f   95 %% interval [%.*f, %.*f]   trust: %s   (" % (
     f["phi"], digits, outwards(math.floor, low),

@@ -166,10 +166,11 @@ static void test_interval_words(void **state)
                  {0.1234, 0.9876, 1.1e-3, "[0.12, 0.99]"},
                  {0.1294, 0.9816, 1.1e-3, "[0.12, 0.99]"}, /* outwards */
                  {0.1234, 0.9876, 0.011, "[0.1, 1.0]"},
-                 {0.1234, 0.9876, 0.2, "[0.1, 1.0]"},  /* [0, 1] would hide the width */
-                 {0.476, 0.547, 0.02, "[0.47, 0.55]"}, /* and so would [0.5, 0.5] */
-                 {0.29, 0.57, 2e-3, "[0.29, 0.57]"},   /* exact ends stay */
-                 {-2.3, -0.2, 2, "[-3, 0]"}};
+                 {0.1234, 0.9876, 0.2, "[0.1, 1.0]"},      /* [0, 1] would hide the width */
+                 {0.476, 0.547, 0.02, "[0.47, 0.55]"},     /* and so would [0.5, 0.5] */
+                 {0.29, 0.57, 2e-3, "[0.29, 0.57]"},       /* exact ends stay */
+                 {0.4957, 0.9481, 0.0167, "[0.49, 0.95]"}, /* [0.4, 1.0] would touch 1 */
+                 {-2.3, -0.2, 2, "[-2.3, -0.2]"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct iso_interval v = {
             .low = cases[i].low, .high = cases[i].high, .mc_low = cases[i].mc};
