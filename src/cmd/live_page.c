@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "cmd/study_fit.h"
 #include "cmd/sweep_view.h"
+#include "fit/stats.h"
 #include "plot/svg.h"
 #include "sweep/curve.h"
 #include "sweep/sweep.h"
@@ -56,26 +57,14 @@ struct keys {
     size_t n_budget, n_r;
 };
 
-static void add_key(double *list, size_t *n, double x)
-{
-    size_t at = *n;
-    for (size_t i = 0; i < *n; i++)
-        if (list[i] == x)
-            return;
-    for (; at > 0 && list[at - 1] > x; at--)
-        list[at] = list[at - 1];
-    list[at] = x;
-    ++*n;
-}
-
 static struct keys find_keys(struct iso_arena *arena, const struct iso_look *look)
 {
     struct keys k = {.budget = ISO_ARENA_NEW_N(arena, double, look->n_runs + 1),
                      .r = ISO_ARENA_NEW_N(arena, double, look->n_runs + 1)};
     for (size_t i = 0; i < look->n_runs; i++)
         if (look->runs[i].wanted) {
-            add_key(k.budget, &k.n_budget, look->runs[i].budget);
-            add_key(k.r, &k.n_r, look->runs[i].r);
+            iso_insert_double(k.budget, &k.n_budget, look->runs[i].budget);
+            iso_insert_double(k.r, &k.n_r, look->runs[i].r);
         }
     return k;
 }

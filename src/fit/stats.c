@@ -17,6 +17,18 @@ void iso_sort_doubles(double *x, size_t n)
     qsort(x, n, sizeof *x, compare);
 }
 
+void iso_insert_double(double *list, size_t *n, double x)
+{
+    size_t at = *n;
+    for (size_t i = 0; i < *n; i++)
+        if (list[i] == x)
+            return;
+    for (; at > 0 && list[at - 1] > x; at--)
+        list[at] = list[at - 1];
+    list[at] = x;
+    ++*n;
+}
+
 size_t iso_distinct_doubles(double *x, size_t n)
 {
     size_t kept = 0;

@@ -7,6 +7,8 @@
 void iso_sort_doubles(double *x, size_t n);
 /* Sorts and keeps each number once; gives how many are left. */
 size_t iso_distinct_doubles(double *x, size_t n);
+/* Puts x into its place of a rising list, which has room for it, unless it is there. */
+void iso_insert_double(double *list, size_t *n, double x);
 /* Percentile of sorted numbers, q in [0, 1], with linear interpolation (NumPy's default). */
 double iso_percentile(const double *sorted, size_t n, double q);
 /* Median of |x|. */

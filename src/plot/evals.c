@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "fit/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,18 +32,6 @@ static size_t task_number(struct iso_evals *e, const char *task, const char *axi
     return i;
 }
 
-static void take_key(double *list, size_t *n, double x)
-{
-    size_t at = *n;
-    for (size_t i = 0; i < *n; i++)
-        if (list[i] == x)
-            return;
-    for (; at > 0 && list[at - 1] > x; at--)
-        list[at] = list[at - 1];
-    list[at] = x;
-    ++*n;
-}
-
 static struct iso_evals_model *find_model(struct iso_evals *e, const struct iso_evals_model *like)
 {
     for (size_t i = e->n_model; i-- > 0;) /* the rows of a model are together */
@@ -54,8 +43,8 @@ static struct iso_evals_model *find_model(struct iso_evals *e, const struct iso_
     m->accuracy = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
     for (size_t i = 0; i < e->n_task; i++)
         m->loss[i] = m->accuracy[i] = NAN;
-    take_key(e->keys.budget, &e->keys.n_budget, m->budget);
-    take_key(e->keys.r, &e->keys.n_r, m->r);
+    iso_insert_double(e->keys.budget, &e->keys.n_budget, m->budget);
+    iso_insert_double(e->keys.r, &e->keys.n_r, m->r);
     return m;
 }
 
