@@ -13,9 +13,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct iso_comm {
     int rank, size;
+    pid_t launcher;
     char host[64];
     bool broken;                       /* a rank is lost */
     const volatile sig_atomic_t *stop; /* not 0: this process was asked to stop; may be NULL */

@@ -4,6 +4,7 @@
  *  1. It knows whom it waits for, so that a lost rank has a number.
  *  2. It sleeps when nothing moves: a rank that waits leaves its core to one that computes.
  *  3. After a stop signal it does not wait for ever: the launcher sends one, too, when a rank died.
+ *     Nor does it when the launcher itself is gone.
  * Only the thread that opened the communicator calls MPI. */
 #include "comm/comm.h"
 
@@ -47,6 +48,7 @@ enum iso_status iso_comm_open(struct iso_comm **comm, struct iso_err *err)
     *comm = ISO_NEW(struct iso_comm);
     (*comm)->rank = rank;
     (*comm)->size = size;
+    (*comm)->launcher = getppid();
     gethostname((*comm)->host, sizeof(*comm)->host - 1);
     return ISO_OK;
 }
@@ -150,10 +152,13 @@ static enum iso_status wait_for(struct iso_comm *c, struct requests *r, struct i
             stopped = now;
         if (stopped > 0 && now - stopped > patience_seconds + patience_times * c->longest)
             return lost(c, first_pending(r), "it does not answer after a stop signal", err);
-        if (now - moved > spin_seconds)
-            nanosleep(&nap, NULL);
-        else
+        if (now - moved < spin_seconds) {
             sched_yield();
+            continue;
+        }
+        if (getppid() != c->launcher)
+            return lost(c, first_pending(r), "the launcher is gone", err);
+        nanosleep(&nap, NULL);
     }
     c->longest = now - start > c->longest ? now - start : c->longest;
     return ISO_OK;

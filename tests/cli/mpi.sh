@@ -74,6 +74,14 @@ signalled by-all all USR1 'isodepth: stopped after step'
 grep -q 'rank 2 .*exited on signal 9' killed.log || fail "a killed rank: $(cat killed.log)"
 pgrep -f "$work" >/dev/null && fail "ranks are left: $(pgrep -af "$work")"
 
+# Without mpirun the ranks end, too.
+mpirun --oversubscribe -n 2 "${two[@]}" --set steps=100000 >log 2>&1 &
+launcher=$!
+first_state two
+kill -9 $launcher
+for _ in $(seq 200); do pgrep -f "$work" >/dev/null || break; sleep 0.1; done
+pgrep -f "$work" >/dev/null && fail "mpirun was killed, ranks are left: $(pgrep -af "$work")"
+
 # Only train starts MPI: other commands do not care that a launcher is there.
 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 timeout 20 "$I" inspect linear >/dev/null || fail "inspect under a launcher"
 echo "mpi: the same bits on 1, 2 and 3 ranks, whole and resumed"
