@@ -100,7 +100,9 @@ const struct iso_cmd iso_cmd_train = {
         "The directory receives config.yaml, metrics.jsonl, model.safetensors, "
         "optimiser.safetensors and, last of all, result.json. Ctrl-C finishes the step, saves, and "
         "exits with code 3; the same command resumes there, bit for bit, even with another number "
-        "of threads. A run keeps the kernels that it began with (docs/numerics.md).",
+        "of threads. A run keeps the kernels that it began with (docs/numerics.md).\n\n"
+        "mpirun -n N isodepth train RUN.yaml --out DIR trains it with N processes, on one machine "
+        "or several, and the same bits (docs/cluster.md).",
     .group = "Train",
     .min_operands = 1,
     .max_operands = 1,

@@ -82,6 +82,15 @@ kill -9 $launcher
 for _ in $(seq 200); do pgrep -f "$work" >/dev/null || break; sleep 0.1; done
 pgrep -f "$work" >/dev/null && fail "mpirun was killed, ranks are left: $(pgrep -af "$work")"
 
+# Without --threads, ranks on the same cores divide them.
+mpi=(--bind-to none)
+ranks 2 "$I" train run.yaml --out shared --set steps=1 2>log || fail "ranks on the same cores: $(cat log)"
+cores=$(($(nproc) / 2)) # a rank has three lanes
+[ $cores -lt 3 ] || cores=3
+[ $cores -gt 0 ] || cores=1
+grep -q "2 ranks of $cores threads" log || fail "ranks on the same cores: $(cat log)"
+mpi=()
+
 # Only train starts MPI: other commands do not care that a launcher is there.
 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 timeout 20 "$I" inspect linear >/dev/null || fail "inspect under a launcher"
 echo "mpi: the same bits on 1, 2 and 3 ranks, whole and resumed"
