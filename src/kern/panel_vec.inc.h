@@ -21,35 +21,38 @@ struct lhs {
     size_t row, step, group;
 };
 
-/* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR]; rows is a constant after
- * inlining, and so is row or step. */
+/* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR], of which only the first `vectors`
+ * vectors of columns; rows and vectors are constants after inlining, and so is row or step. */
 ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t step,
-                      const float *panel, size_t K, size_t columns, bool add, const size_t rows)
+                      const float *panel, size_t K, size_t columns, bool add, const size_t rows,
+                      const size_t vectors)
 {
     vf sum[MR][NV];
     ISO_UNROLL
     for (size_t r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_set1(0);
     for (size_t k = 0; k < K; k++, a += step, panel += NR) {
-        vf b0 = v_load(panel), b1 = v_load(panel + VW);
+        vf b0 = v_load(panel), b1 = vectors > 1 ? v_load(panel + VW) : b0;
         ISO_UNROLL
         for (size_t r = 0; r < rows; r++) {
             vf x = v_set1(a[r * row]);
             sum[r][0] = v_fma(x, b0, sum[r][0]);
-            sum[r][1] = v_fma(x, b1, sum[r][1]);
+            if (vectors > 1)
+                sum[r][1] = v_fma(x, b1, sum[r][1]);
         }
     }
-    size_t second = columns > VW ? columns - VW : 0;
+    size_t last = columns - (vectors - 1) * VW; /* columns of the last vector */
     ISO_UNROLL
     for (size_t r = 0; r < rows; r++, c += ldc) {
-        if (columns == NR) {
+        float *end = c + (vectors - 1) * VW;
+        if (vectors > 1)
             v_store(c, add ? v_add(v_load(c), sum[r][0]) : sum[r][0]);
-            v_store(c + VW, add ? v_add(v_load(c + VW), sum[r][1]) : sum[r][1]);
-            continue;
-        }
-        v_store_some(c, add ? v_add(v_load_some(c, columns), sum[r][0]) : sum[r][0], columns);
-        if (second)
-            v_store_n(c + VW, add ? v_add(v_load_n(c + VW, second), sum[r][1]) : sum[r][1], second);
+        if (last == VW)
+            v_store(end, add ? v_add(v_load(end), sum[r][vectors - 1]) : sum[r][vectors - 1]);
+        else
+            v_store_n(end,
+                      add ? v_add(v_load_n(end, last), sum[r][vectors - 1]) : sum[r][vectors - 1],
+                      last);
     }
 }
 
@@ -72,8 +75,13 @@ ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size
         for (size_t g = 0; g < groups; g++) {
             if (groups > 1 && n + NR < N) /* the next panel, while this one is in use */
                 fetch_part(b + apart, K * NR, g, groups);
-            micro(c + g * rows * ldc + n, ldc, a + g * group, row, step, b, K,
-                  N - n < NR ? N - n : NR, add, rows);
+            float *to = c + g * rows * ldc + n;
+            const float *from = a + g * group;
+            size_t columns = N - n < NR ? N - n : NR;
+            if (columns > VW)
+                micro(to, ldc, from, row, step, b, K, columns, add, rows, 2);
+            else
+                micro(to, ldc, from, row, step, b, K, columns, add, rows, 1);
         }
 }
 
