@@ -77,7 +77,7 @@ static struct iso_arch arch_of(const struct shape *s)
                             .prelude = s->prelude,
                             .coda = s->coda,
                             .d_model = s->d,
-                            .head = s->head        ? s->head
+                            .head = s->head       ? s->head
                                     : s->d >= 512 ? 128
                                     : s->d >= 64  ? 32
                                                   : 16,

@@ -96,8 +96,10 @@ struct iso_kern {
                              size_t Q);
 
     /* --- causal attention over one sequence, flash-style: never T x T in memory ---
-     * out [T, D], lse [H, T] (log-sum-exp of the scaled scores).  What a query gets depends on it
-     * and its keys and values alone, not on the queries beside it: a cache changes no bit. */
+     * out [T, D], lse [H, T] (log-sum-exp of the scaled scores).  A scaled score is at most 32
+     * either way, as those of normalised q and k are, √Q at most: exponentials need no shift by the
+     * largest.  What a query gets depends on it and its keys and values alone, not on the queries
+     * beside it: a cache changes no bit. */
     void (*attention)(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
                       struct iso_ws *ws);
     /* Of iso_attend_all; dqkv [T, 3D] is overwritten. */
