@@ -67,12 +67,12 @@ static void attend_chunk(float *out, float *sum, const struct iso_attended *x, f
     pack_plain(values, x->kv + c0 * x->ldkv + D, x->ldkv, n, Q);
     for (size_t t = c0 > first ? c0 - first : 0; t < x->T; t += MR) {
         size_t rows = smaller(MR, x->T - t), width = seen(first + t, rows, c0, n);
-        multiply_rows(band, WIDTH, (struct lhs){x->q + t * x->ldq, x->ldq, 1, 0}, keys, Q, Q, rows,
-                      width, false);
+        multiply_rows(band, WIDTH, (struct lhs){x->q + t * x->ldq, x->ldq, 1, 0},
+                      packed_rhs(keys, Q), Q, rows, width, false);
         for (size_t r = 0; r < rows; r++)
             sum[t + r] += exp_row(band + r * WIDTH, scale, seen(first + t + r, 1, c0, n), width);
-        multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1, 0}, values, n, width, rows, Q,
-                      c0 > 0);
+        multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1, 0}, packed_rhs(values, n), width,
+                      rows, Q, c0 > 0);
         for (size_t r = t; r < t + rows && first + r < c0 + n; r++) /* these rows have seen all */
             scale_vec(out + r * D, 1 / sum[r], out + r * D, Q);
     }
@@ -130,15 +130,15 @@ static void score_row_bwd(float *p, float *ds, float lse, float drop, float scal
 static void query_group_bwd(const struct attn_bwd *b, float *p, float *ds, size_t t, size_t rows)
 {
     size_t D = b->D, Q = b->Q, width = seen(t, rows, b->c0, b->n);
-    multiply_rows(p, BWD_KEYS, (struct lhs){b->qkv + t * 3 * D, 3 * D, 1, 0}, b->keys_t, Q, Q, rows,
-                  width, false);
-    multiply_rows(ds, BWD_KEYS, (struct lhs){b->dout + t * D, D, 1, 0}, b->values_t, Q, Q, rows,
-                  width, false);
+    multiply_rows(p, BWD_KEYS, (struct lhs){b->qkv + t * 3 * D, 3 * D, 1, 0},
+                  packed_rhs(b->keys_t, Q), Q, rows, width, false);
+    multiply_rows(ds, BWD_KEYS, (struct lhs){b->dout + t * D, D, 1, 0}, packed_rhs(b->values_t, Q),
+                  Q, rows, width, false);
     for (size_t r = 0; r < rows; r++)
         score_row_bwd(p + r * BWD_KEYS, ds + r * BWD_KEYS, b->lse[t + r], b->drop[t + r], b->scale,
                       seen(t + r, 1, b->c0, b->n));
-    multiply_rows(b->dqkv + t * 3 * D, 3 * D, (struct lhs){ds, BWD_KEYS, 1, 0}, b->keys, b->n,
-                  width, rows, Q, b->c0 > 0);
+    multiply_rows(b->dqkv + t * 3 * D, 3 * D, (struct lhs){ds, BWD_KEYS, 1, 0},
+                  packed_rhs(b->keys, b->n), width, rows, Q, b->c0 > 0);
 }
 
 /* A block of query rows: all of dq's part, then dk += dsᵀ q and dv += pᵀ dout. */
@@ -156,9 +156,9 @@ static void block_bwd(const struct attn_bwd *b, size_t t0, size_t rows)
         size_t from = b->c0 + j > t0 ? b->c0 + j - t0 : 0, keys = smaller(MR, width - j);
         size_t at = from * BWD_KEYS + j;
         multiply_rows(dk + j * 3 * D, 3 * D, (struct lhs){b->ds + at, 1, BWD_KEYS, 0},
-                      b->queries + from * NR, rows, rows - from, keys, Q, true);
+                      packed_rhs(b->queries + from * NR, rows), rows - from, keys, Q, true);
         multiply_rows(dv + j * 3 * D, 3 * D, (struct lhs){b->p + at, 1, BWD_KEYS, 0},
-                      b->gradients + from * NR, rows, rows - from, keys, Q, true);
+                      packed_rhs(b->gradients + from * NR, rows), rows - from, keys, Q, true);
     }
 }
 

@@ -289,6 +289,23 @@ static void check_rope(struct tables *t, size_t M, size_t T, size_t H, size_t Q)
     buffer_check_free(&dy, "rope");
 }
 
+/* The gradient of a weight has the bits of pack and gemm. */
+static void check_weight_grad(struct tables *t, size_t M, size_t K, size_t N)
+{
+    struct buffer a = buffer_random(K * M, 1), b = buffer_random(K * N, 2);
+    struct buffer got = buffer_random(M * N, 3), wanted = buffer_copy(&got);
+    struct iso_packed packed = {iso_alloc_aligned(t->k->pack_bytes(K, N), 1), K, N};
+    tables_ready(t, 1, 8);
+    t->k->weight_grad(got.at, a.at, b.at, packed.bytes, K, M, N, &t->ws);
+    assert_int_equal(t->ws.macs, M * K * N);
+    t->k->pack(&packed, b.at, N, false);
+    t->k->gemm(wanted.at, N, a.at, M, true, &packed, M, 1, &t->ws);
+    compare("weight_grad", &got, &wanted, 0, 0);
+    free(packed.bytes);
+    buffer_check_free(&a, "weight_grad");
+    buffer_check_free(&b, "weight_grad");
+}
+
 /* Root mean square of the difference against that of the values: the sums of the backward cancel,
  * so entries have no useful bound of their own.  `u` counts the worst case of a chain of `n`. */
 static void compare_norm(const char *what, struct buffer *got, struct buffer *wanted, double n,
@@ -464,6 +481,8 @@ static void check_table(const struct iso_kern *k, double u_gemm, double u_attent
         for (int bits = 0; bits < 8; bits++)
             check_gemm(&t, shapes[i][0], shapes[i][1], shapes[i][2], bits & 1, bits & 2,
                        bits & 4 ? 1.0f : 0.0f);
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        check_weight_grad(&t, shapes[i][0], shapes[i][1], shapes[i][2]);
     for (size_t i = 0; i < COUNT(heads); i++) {
         check_rope(&t, 7, 3, heads[i][1], heads[i][2]);
         check_attention(&t, heads[i][0], heads[i][1], heads[i][2]);
