@@ -31,7 +31,7 @@ const struct iso_column iso_columns[] = {
     {.name = "run", .kind = ISO_COLUMN_TEXT, .part = ISO_COLUMN_PLAN, AT(id)},
     {REAL(budget, budget)},
     {REAL(s, s)},
-    {COUNT(r, arch.r)},
+    {COUNT(r, arch.law_r)},
     {TEXT(loop, ISO_COLUMN_PLAN)},
     {COUNT(bptt, arch.bptt)},
     {COUNT(d_model, arch.d_model)},
@@ -75,6 +75,9 @@ const struct iso_column iso_columns[] = {
     {TEXT(config_hash, ISO_COLUMN_RESULT)},
     {COUNT(lanes, lanes)},
     {COUNT(micro_batch, micro)},
+    {COUNT(share, arch.share)},
+    {COUNT(iterations, arch.r)},
+    {COUNT(data_seed, data_seed)},
     {0},
 };
 
