@@ -58,6 +58,10 @@ enum { N_TEXTS = sizeof text_columns / sizeof *text_columns };
 /* States of a finished run; every other one means that the loss is not final. */
 static const char *const finished[] = {"", "done", "ok", "finished", "complete", "completed"};
 
+/* Of our own tables: whether the iterations share their weights, and how many there are. */
+#define SHARE      "share"
+#define ITERATIONS "iterations"
+
 /* The row at hand. */
 struct place {
     struct iso_runs *runs;
@@ -209,8 +213,8 @@ static enum iso_status complete(const struct place *at, struct iso_run *run)
 /* Our own columns share and iterations.  In a table of other names they may mean anything. */
 static enum iso_status read_control(const struct place *at, struct iso_run *run)
 {
-    const size_t share = iso_sheet_find(at->sheet, "share");
-    const size_t iterations = iso_sheet_find(at->sheet, "iterations");
+    const size_t share = iso_sheet_find(at->sheet, SHARE);
+    const size_t iterations = iso_sheet_find(at->sheet, ITERATIONS);
     bool shared = true;
     if (!has(at, ISO_ROLE_N_ONCE) || share == SIZE_MAX || is_nothing(at->row->cell[share]))
         return ISO_OK;
@@ -275,17 +279,27 @@ static size_t extra_index(struct iso_runs *runs, const char *name)
     return runs->n_extra - 1;
 }
 
+/* What a column is carried along as.  Those of read_control mean something in a table of our own
+ * names, such as the one that is written, so another program's get other names. */
+static const char *extra_name(const struct place *at, size_t column)
+{
+    const char *name = at->sheet->name[column];
+    const bool taken = iso_str_eq(name, SHARE) || iso_str_eq(name, ITERATIONS);
+    return taken && !has(at, ISO_ROLE_N_ONCE) ? iso_arena_printf(&at->runs->arena, "their_%s", name)
+                                              : name;
+}
+
 static void carry_extras(const struct place *at, struct iso_run *run)
 {
     struct iso_runs *runs = at->runs;
     for (size_t i = 0; i < at->sheet->n_col; i++)
         if (!is_kept(at, i))
-            (void)extra_index(runs, at->sheet->name[i]);
+            (void)extra_index(runs, extra_name(at, i));
     run->extra = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *run->extra);
     run->n_extra = runs->n_extra;
     for (size_t i = 0; i < at->sheet->n_col; i++)
         if (!is_kept(at, i))
-            run->extra[extra_index(runs, at->sheet->name[i])] =
+            run->extra[extra_index(runs, extra_name(at, i))] =
                 iso_arena_strdup(&runs->arena, at->row->cell[i]);
 }
 

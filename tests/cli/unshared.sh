@@ -3,6 +3,7 @@
 # its tables; and seeds that decide the order of the rows.
 set -eu
 . "$(dirname "$0")/top.bash"
+top=$PWD
 . tests/cli/train_lib.bash
 for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
 small_run 512 40 64
@@ -100,6 +101,44 @@ PY
 "$I" runs control --where 'share == 0' --csv | tail -n +2 | cut -d, -f1 | grep -q '^u2-' || fail "--where share"
 "$I" sweep grid.yaml --set 'r=[2]' --set bptt=1 --data data --out other --reuse control >out 2>log || fail "other"
 if compgen -G 'other/runs/u*' >out; then fail "an unshared run was taken for the plain stack"; fi
+
+# What r = 1 means: losses by a law with phi = 0.5 and a step of 0.05 nats between the plain stack and
+# the loop's graph, on the runs that the desk grids plan.  Against the control phi is exact.
+for g in desk desk_unshared; do "$I" plan "$top/grids/$g.yaml" --csv >"$g.plan"; done
+python3 - <<'PY'
+import csv
+for name in ("desk", "desk_unshared"):
+    rows = list(csv.DictReader(open(name + ".plan")))
+    for row in rows:
+        r, k = int(row["r"]), int(row["iterations"])
+        n = float(row["n_once"]) + float(row["n_inject"]) + r ** 0.5 * float(row["n_rec"])
+        row["loss"] = 1.5 + 60 * n ** -0.4 + 300 * float(row["tokens"]) ** -0.4 + 0.05 * (k > 1)
+    with open(name + ".csv", "w") as f:
+        out = csv.DictWriter(f, list(rows[0]))
+        out.writeheader()
+        out.writerows(rows)
+PY
+fit() { "$I" fit desk.csv desk_unshared.csv --resamples 0 --starts 50 "$@"; }
+fit >plain.txt
+grep -q '^Note: r = 1 are the 16 plain runs; the 24 of the unshared control are left out (anchor plain)\.$' plain.txt &&
+    grep -q 'of the unshared control, and the anchor is plain' plain.txt || fail "the default: $(cat plain.txt)"
+[ "$(head -n 1 plain.txt)" = "$(fit --anchor plain | head -n 1)" ] || fail "plain"
+"$I" fit desk.csv --resamples 0 --starts 50 --json >base.json
+fit --json >plain.json
+fit --anchor unshared --json >unshared.json
+fit --anchor both --json >both.json
+python3 - <<'PY' || fail "anchors"
+import json
+base, plain, unshared, both = (json.load(open(f + ".json")) for f in ("base", "plain", "unshared", "both"))
+assert base["phi"] == plain["phi"] and base["anchor"] == plain["anchor"] == "plain" and not base["notes"]
+assert abs(unshared["phi"] - 0.5) < 1e-6 and unshared["anchor"] == "unshared", unshared["phi"]
+assert abs(plain["phi"] - 0.5) > 0.02 and plain["phi"] != both["phi"] != 0.5, (plain["phi"], both["phi"])
+assert [x["n_runs"] for x in (base, plain, unshared, both)] == [64, 64, 72, 88]
+assert len(plain["left_out"]) == 24 and len(unshared["left_out"]) == 16 and not both["left_out"]
+PY
+code=0; fit --anchor looped 2>log || code=$?
+[ $code = 2 ] && grep -q 'anchor' log || fail "an unknown anchor: $code $(cat log)"
+"$I" report desk.csv desk_unshared.csv --anchor both --out report --resamples 0 >out 2>log || fail "report: $(cat log)"
 
 # Seeds: start weights alone, or the order of the rows, too; ids tell them apart.
 "$I" plan grid.yaml --set 'seeds=[1, 2]' --csv >seeds.csv

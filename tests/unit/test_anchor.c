@@ -242,6 +242,13 @@ static void test_columns(void **state)
                                "1e18,5e7,1e9,3.1,0,20000\n", &err),
                      ISO_OK);
     assert_true(runs.at[0].unshared == 0 && runs.anchor == ISO_ANCHOR_PLAIN);
+    struct iso_str csv = {0};
+    iso_runs_write_csv(&csv, &runs); /* which has our names */
+    iso_runs_release(&runs);
+    assert_int_equal(iso_runs_add(&runs, csv.text, csv.len, "again", NULL, &err), ISO_OK);
+    assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
+    assert_true(runs.n == 1 && runs.at[0].unshared == 0);
+    iso_str_release(&csv);
     iso_runs_release(&runs);
 }
 
