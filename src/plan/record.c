@@ -210,6 +210,11 @@ double iso_record_flops(const struct iso_record *rec)
     return isnan(flops) ? rec->budget : flops;
 }
 
+double iso_record_iterations(const struct iso_record *rec)
+{
+    return isnan(rec->iterations) ? rec->r : rec->iterations; /* of a table without the column */
+}
+
 bool iso_record_finished(const struct iso_record *rec)
 {
     return rec->state == ISO_STATE_DONE || rec->state == ISO_STATE_DIVERGED;

@@ -85,6 +85,8 @@ void iso_record_copy(struct iso_record *rec, const struct iso_record *from,
 void iso_record_learn(struct iso_record *rec, const struct iso_record *from);
 /* Training FLOPs of the plan. */
 double iso_record_flops(const struct iso_record *rec);
+/* Iterations of its loop, shared or not: r, but for the unshared control. */
+double iso_record_iterations(const struct iso_record *rec);
 /* Whether the run has ended for good: done or diverged. */
 bool iso_record_finished(const struct iso_record *rec);
 

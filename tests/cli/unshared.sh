@@ -102,6 +102,16 @@ PY
 "$I" sweep grid.yaml --set 'r=[2]' --set bptt=1 --data data --out other --reuse control >out 2>log || fail "other"
 if compgen -G 'other/runs/u*' >out; then fail "an unshared run was taken for the plain stack"; fi
 
+# Tasks: the study's run at its iterations alone, though --recur asks for more.
+"$I" probes --out probes
+"$I" eval control --suite "$top/suites/probes.yaml" --tasks probes --max-per-task 2 --recur 1,3 >out 2>log ||
+    fail "eval: $(cat log)"
+python3 - <<'PY' || fail "eval: $(head -n 3 control/eval.csv)"
+import csv
+rows = list(csv.DictReader(open("control/eval.csv")))
+assert {(r["run"][:2], r["r"], r["recur"]) for r in rows} == {("u2", "2", "2")}, rows[0]
+PY
+
 # What r = 1 means: losses by a law with phi = 0.5 and a step of 0.05 nats between the plain stack and
 # the loop's graph, on the runs that the desk grids plan.  Against the control phi is exact.
 for g in desk desk_unshared; do "$I" plan "$top/grids/$g.yaml" --csv >"$g.plan"; done
