@@ -22,7 +22,7 @@
 static enum iso_status train_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
 {
     const struct iso_job *j = ctx;
-    int64_t row = iso_dataset_order(j->train.rows, index, (uint64_t)j->s->data_seed);
+    int64_t row = iso_dataset_order(j->train.rows, index, (uint64_t)j->run.data_seed);
     return iso_dataset_row(&j->data, out, ISO_SPLIT_TRAIN, row, err);
 }
 
@@ -64,7 +64,7 @@ static const char *identity(struct iso_job *j)
 {
     struct iso_str text = {0};
     iso_str_printf(&text, "run %s, data %s, data_seed %" PRId64, j->run.id, j->data.checksum,
-                   j->s->data_seed);
+                   j->run.data_seed);
     if (j->o->start)
         iso_str_printf(&text, ", start %016" PRIx64, j->start_hash);
     const char *line = iso_arena_strdup(&j->arena, text.text);

@@ -202,17 +202,12 @@ static enum iso_status close_diverged(struct iso_job *j)
 }
 
 /* What the loop mechanism reports of its parameters. */
-static void read_gauges(struct iso_metrics_line *l, const struct iso_model *m)
+static void read_gauges(struct iso_metrics_line *l, const struct iso_pass *p)
 {
-    const struct iso_loop_ops *loop = m->arch.loop;
-    const struct iso_loop_shape shape = iso_arch_loop_shape(&m->arch);
-    const float *w[ISO_LOOP_PARAMS] = {0};
-    for (size_t i = 0; i < m->params.n; i++)
-        if (m->params.at[i].init == ISO_INIT_LOOP)
-            w[m->params.at[i].loop_row] = m->w + m->params.at[i].offset;
+    const struct iso_loop_ops *loop = p->m->arch.loop;
     for (int g = 0; g < ISO_LOOP_GAUGES && loop->gauge[g].name; g++) {
         l->gauge[g].name = loop->gauge[g].name;
-        l->gauge[g].value = loop->gauge[g].value(w, &shape);
+        l->gauge[g].value = loop->gauge[g].value(p->loop.set, &p->loop.shape);
     }
 }
 
@@ -233,7 +228,7 @@ static enum iso_status put_metrics(struct iso_job *j, struct iso_metrics_line *l
     l->tokens = t->step * j->run.batch_tokens;
     l->flops = 2 * (double)t->macs;
     l->norms = iso_optim_norms(t->optim);
-    read_gauges(l, t->model);
+    read_gauges(l, t->pass[0]);
     l->tokens_per_second = (double)j->run.batch_tokens / seconds;
     l->gflops = 2e-9 * (double)macs / seconds;
     l->seconds = seconds_so_far(j);
