@@ -75,9 +75,9 @@ grep -q 'rank 2 .*exited on signal 9' killed.log || fail "a killed rank: $(cat k
 pgrep -f "$work" >/dev/null && fail "ranks are left: $(pgrep -af "$work")"
 
 # Without mpirun the ranks end, too.
-mpirun --oversubscribe -n 2 "${two[@]}" --set steps=100000 >log 2>&1 &
+mpirun --oversubscribe -n 2 "$I" -q train run.yaml --out alone --threads 1 --set steps=100000 >log 2>&1 &
 launcher=$!
-first_state two
+first_state alone
 kill -9 $launcher
 for _ in $(seq 200); do pgrep -f "$work" >/dev/null || break; sleep 0.1; done
 pgrep -f "$work" >/dev/null && fail "mpirun was killed, ranks are left: $(pgrep -af "$work")"
