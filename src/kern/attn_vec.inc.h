@@ -89,10 +89,10 @@ static void attend_chunk(float *out, float *lse, float *max, float *sum,
     }
 }
 
-static void attention_vec(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
+static void attention_vec(float *out, float *lse, struct iso_attended x, struct iso_heads heads,
                           struct iso_ws *ws)
 {
-    size_t T = x.T, n_keys = x.first + T;
+    size_t H = heads.H, Q = heads.Q, T = x.T, n_keys = x.first + T;
     float *scratch = (float *)(void *)ws->bytes;
     float *max = take(&scratch, T), *sum = take(&scratch, T);
     for (size_t h = 0; h < H; h++, x.q += Q, x.kv += Q) {
@@ -100,7 +100,7 @@ static void attention_vec(float *out, float *lse, struct iso_attended x, size_t 
         fill_vec(sum, 0, T);
         for (size_t c0 = 0; c0 < n_keys; c0 += FWD_KEYS)
             attend_chunk(out + h * Q, lse + h * T, max, sum, &x, scratch, c0,
-                         smaller(FWD_KEYS, n_keys - c0), H * Q, Q);
+                         smaller(FWD_KEYS, n_keys - c0), heads.D, Q);
     }
     ws->macs += iso_attention_macs(x.first, T, H * Q);
 }
@@ -184,9 +184,9 @@ static void chunk_bwd(const struct attn_bwd *b)
 }
 
 static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, const float *lse,
-                              const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws)
+                              const float *qkv, size_t T, struct iso_heads heads, struct iso_ws *ws)
 {
-    size_t D = H * Q;
+    size_t H = heads.H, Q = heads.Q, D = heads.D;
     float *scratch = (float *)(void *)ws->bytes, *drop = take(&scratch, T);
     struct attn_bwd b = {.drop = drop, .T = T, .D = D, .Q = Q};
     b.scale = (float)(1 / sqrt((double)Q));
@@ -206,5 +206,5 @@ static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, 
             chunk_bwd(&b);
         }
     }
-    ws->macs += 2 * iso_attention_macs(0, T, D);
+    ws->macs += 2 * iso_attention_macs(0, T, H * Q);
 }

@@ -36,7 +36,8 @@ static void attend(struct iso_pass *p, struct iso_acts *a, size_t slot)
         const float *qkv = a->qkv + i * T * 3 * d;
         struct iso_attended x =
             p->in.kv ? iso_kv_put(p->in.kv, m, slot, qkv, T) : iso_attend_all(qkv, T, d);
-        m->kern->attention(a->att + i * T * d, a->lse + i * H * T, x, H, m->dim.Q, &p->ws);
+        m->kern->attention(a->att + i * T * d, a->lse + i * H * T, x, iso_all_heads(H, m->dim.Q),
+                           &p->ws);
     }
 }
 
@@ -98,7 +99,8 @@ static void attention_backward(struct iso_pass *p, const struct iso_layer *l, st
     reverse(p, p->scratch.back, l->proj, p->scratch.dx);
     for (size_t i = 0; i < p->in.n; i++)
         k->attention_bwd(dqkv + i * T * 3 * d, p->scratch.back + i * T * d, a->att + i * T * d,
-                         a->lse + i * H * T, a->qkv + i * T * 3 * d, T, H, Q, &p->ws);
+                         a->lse + i * H * T, a->qkv + i * T * 3 * d, T, iso_all_heads(H, Q),
+                         &p->ws);
     k->qk_rope_norm_bwd(dqkv, a->qkv, a->qk_rstd, m->cos, m->sin, p->in.rows, T, 0, H, Q);
 
     k->rmsnorm(p->scratch.norm, a->rstd1, a->x, m->w + l->n1, p->in.rows, d);
