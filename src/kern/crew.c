@@ -129,6 +129,15 @@ static void gemm_crew(float *c, size_t ldc, const float *a, size_t lda, bool tra
     share_out(ws, product_rows, &p, most < all ? most : all);
 }
 
+/* As in the table's, the same bits as pack and gemm. */
+static void weight_grad_crew(float *c, const float *a, const float *b, void *room, size_t K,
+                             size_t M, size_t N, struct iso_ws *ws)
+{
+    struct iso_packed packed = {room, K, N};
+    ws->crew->kern->pack(&packed, b, N, false);
+    gemm_crew(c, N, a, M, true, &packed, M, 1, ws);
+}
+
 /* --- attention, by heads --- */
 
 /* Chunk i of n of the heads; returns the first of them. */
@@ -196,6 +205,7 @@ struct iso_crew *iso_crew_new(const struct iso_kern *kern, int helpers, size_t w
     struct iso_crew *c = iso_alloc_aligned(1, sizeof *c);
     *c = (struct iso_crew){.table = *kern, .kern = kern, .helpers = helpers};
     c->table.gemm = gemm_crew;
+    c->table.weight_grad = weight_grad_crew;
     c->table.attention = attention_crew;
     c->table.attention_bwd = attention_bwd_crew;
     c->ws = ISO_NEW_N(struct iso_ws, (size_t)helpers);

@@ -51,7 +51,7 @@ static void run_all(float *out, const struct operands *o, const struct iso_kern 
     struct iso_packed b = {o->packed, o->K, o->N};
     k->pack(&b, o->b, o->N, false);
     k->gemm(out, o->N, o->a, o->K, false, &b, o->M, 0, ws);
-    k->gemm(out + o->M * o->N, o->N, o->a, o->M, true, &b, o->M, 1, ws);
+    k->weight_grad(out + o->M * o->N, o->a, o->b, o->packed, o->K, o->M, o->N, ws);
     k->attention(att, lse, iso_attend_all(o->qkv, o->T, D), iso_all_heads(o->H, o->Q), ws);
     k->attention_bwd(dqkv, o->dout, att, lse, o->qkv, o->T, iso_all_heads(o->H, o->Q), ws);
 }
