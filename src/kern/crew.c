@@ -15,7 +15,8 @@
 
 enum {
     CHUNK_BITS = 16,
-    MIN_ROWS = 32,   /* of a product's chunk: starting a smaller one costs more than it saves */
+    MIN_ROWS = 32,   /* of a product's chunk, a few times those of a micro-kernel */
+    WORTH = 1 << 20, /* multiply-adds: sharing fewer costs as much as it saves */
     PATIENCE = 2000, /* looks before a waiting helper lets others have its core */
 };
 
@@ -126,7 +127,7 @@ static void gemm_crew(float *c, size_t ldc, const float *a, size_t lda, bool tra
 {
     struct product p = {c, a, ldc, lda, M, transposed_a, b, beta};
     size_t all = 2 * (size_t)(ws->crew->helpers + 1), most = M / MIN_ROWS;
-    share_out(ws, product_rows, &p, most < all ? most : all);
+    share_out(ws, product_rows, &p, M * b->K * b->N < WORTH ? 1 : most < all ? most : all);
 }
 
 /* As in the table's, the same bits as pack and gemm. */
@@ -170,7 +171,8 @@ static void attention_crew(float *out, float *lse, struct iso_attended x, struct
                            struct iso_ws *ws)
 {
     struct forward f = {out, lse, x, heads};
-    share_out(ws, forward_heads, &f, heads.H);
+    size_t macs = x.T * (x.first + x.T) * heads.H * heads.Q;
+    share_out(ws, forward_heads, &f, macs < WORTH ? 1 : heads.H);
 }
 
 struct backward {
@@ -195,7 +197,7 @@ static void attention_bwd_crew(float *dqkv, const float *dout, const float *out,
                                struct iso_ws *ws)
 {
     struct backward b = {dqkv, dout, out, lse, qkv, T, heads};
-    share_out(ws, backward_heads, &b, heads.H);
+    share_out(ws, backward_heads, &b, T * T * heads.H * heads.Q < WORTH ? 1 : heads.H);
 }
 
 /* --- the crew --- */

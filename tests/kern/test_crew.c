@@ -109,8 +109,8 @@ static void the_bits_of_one_thread(void **state)
 {
     (void)state;
     static const struct operands shape[] = {
-        {.M = 128, .K = 64, .N = 96, .T = 64, .H = 4, .Q = 16},
-        {.M = 157, .K = 33, .N = 41, .T = 45, .H = 3, .Q = 8},
+        {.M = 128, .K = 64, .N = 192, .T = 140, .H = 4, .Q = 16},
+        {.M = 357, .K = 33, .N = 91, .T = 215, .H = 3, .Q = 8},
         {.M = 31, .K = 16, .N = 16, .T = 7, .H = 1, .Q = 32},
         {.M = 515, .K = 350, .N = 64, .T = 130, .H = 5, .Q = 16},
     };
