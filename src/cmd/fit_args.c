@@ -63,9 +63,18 @@ static const struct iso_opt table_opts[] = {
 
 const struct iso_opt_table iso_table_options = {table_opts, NULL};
 
+static const struct iso_opt cluster_opts[] = {
+    {"cluster", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, cluster),
+     .arg = "COLUMN",
+     .help = "rows with the same value are one measurement, such as checkpoints of a run"},
+    {0},
+};
+
+const struct iso_opt_table iso_cluster_options = {cluster_opts, NULL};
+
 static const char *interval_name(size_t i)
 {
-    return i < ISO_N_INTERVALS ? iso_interval_name((enum iso_interval_kind)i) : NULL;
+    return i < ISO_INTERVAL_CLUSTERS ? iso_interval_name((enum iso_interval_kind)i) : NULL;
 }
 
 static const struct iso_choice interval_names = {"Intervals", interval_name, NULL};
