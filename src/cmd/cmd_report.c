@@ -71,20 +71,14 @@ static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *a
     return st;
 }
 
-/* The command as typed, so that it can be typed again. */
-static void command_line(struct iso_str *out)
+/* The command as typed, or called, so that it can be typed again. */
+static void command_line(struct iso_str *out, struct iso_operands ops)
 {
-    struct iso_str raw = {0};
-    if (iso_file_read(&raw, "/proc/self/cmdline", NULL) != ISO_OK)
-        iso_str_puts(out, "isodepth report");
-    for (size_t at = 0; at < raw.len; at += strlen(raw.text + at) + 1) {
-        const char *word = raw.text + at, *slash = strrchr(word, '/');
-        if (at == 0 && slash)
-            word = slash + 1;
-        iso_str_puts(out, at ? " " : "");
-        iso_str_put_word(out, word);
+    iso_str_puts(out, "isodepth report");
+    for (size_t i = 0; i < ops.n_words; i++) {
+        iso_str_putc(out, ' ');
+        iso_str_put_word(out, ops.words[i]);
     }
-    iso_str_release(&raw);
 }
 
 /* Everything that one report needs, released together. */
@@ -228,7 +222,7 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     for (size_t i = 0; i < n && st == ISO_OK; i++)
         st = checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : job->tables[i - ops.n], err);
     struct iso_str command = {0};
-    command_line(&command);
+    command_line(&command, ops);
     const struct iso_fig_rates rates = {&job->rates, &job->base};
     struct iso_section extra[2];
     size_t n_extra = 0;

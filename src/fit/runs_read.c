@@ -483,9 +483,9 @@ static enum iso_status add_rows(struct place *at, const struct iso_where *where)
     }
     if (st == ISO_OK && at->repeats.n)
         note(at->runs,
-             "%zu %s their data more than once (up to %.3g epochs), but the law is about fresh "
+             "%zu %s data more than once (up to %.3g epochs), but the law is about fresh "
              "tokens",
-             at->repeats.n, at->repeats.n == 1 ? "run saw" : "runs saw", at->repeats.most);
+             at->repeats.n, at->repeats.n == 1 ? "run saw its" : "runs saw their", at->repeats.most);
     if (st == ISO_OK && at->n_alone)
         note(at->runs, "%zu %s no %.60s and counts as independent of all others", at->n_alone,
              at->n_alone == 1 ? "row has" : "rows have", at->sheet->name[at->cluster]);
