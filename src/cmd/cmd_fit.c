@@ -16,13 +16,12 @@ struct fit_args {
     struct iso_fit_args fit;
     struct iso_interval_args interval;
     struct iso_runs_how how;
+    struct iso_hold_args hold;
     const char *law, *out;
-    double phi;
-    struct iso_strings fix;
     bool json, latex, laws;
 };
 
-static const struct fit_args defaults = {.out = "", .phi = NAN};
+static const struct fit_args defaults = {.out = ""};
 
 #define AT(field) offsetof(struct fit_args, field)
 static const struct iso_opt options[] = {
@@ -30,10 +29,7 @@ static const struct iso_opt options[] = {
     {"laws", .kind = ISO_OPT_FLAG, .offset = AT(laws), .help = "also compare all laws"},
     {"by", .kind = ISO_OPT_STRING, .offset = AT(how.part), .arg = "COLUMN",
      .help = "fit once for each value of this column"},
-    {"fix", .kind = ISO_OPT_LIST, .offset = AT(fix), .arg = "NAME=X",
-     .help = "hold a parameter at this value: E=1.69, alpha=0.35, phi=0"},
-    {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "the same for phi", .min = -3,
-     .max = 3},
+    {.kind = ISO_OPT_TABLE, .offset = AT(hold), .table = &iso_hold_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_cluster_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
@@ -193,26 +189,6 @@ static enum iso_status write_dir(const char *dir, const struct result *result,
     return st;
 }
 
-/* --fix NAME=X; the names live in the arena. */
-static enum iso_status hold_parameters(struct iso_fit_options *out, struct iso_arena *arena,
-                                       const struct fit_args *a, struct iso_err *err)
-{
-    if (!isnan(a->phi))
-        iso_fit_fix(out, "phi", a->phi);
-    if (a->fix.n >= ISO_MAX_FIXED)
-        return iso_fail(err, ISO_USAGE, "--fix: at most %d parameters", ISO_MAX_FIXED - 1);
-    for (size_t i = 0; i < a->fix.n; i++) {
-        const char *equals = strchr(a->fix.at[i], '=');
-        double x;
-        if (!equals || !iso_parse_double(equals + 1, &x))
-            return iso_fail(err, ISO_USAGE, "--fix: expected NAME=NUMBER, found \"%s\"",
-                            a->fix.at[i]);
-        iso_fit_fix(out, iso_arena_strndup(arena, a->fix.at[i], (size_t)(equals - a->fix.at[i])),
-                    x);
-    }
-    return ISO_OK;
-}
-
 static enum iso_status analysis_options(struct iso_analysis_options *out, struct iso_arena *arena,
                                         const struct fit_args *a, struct iso_err *err)
 {
@@ -223,12 +199,7 @@ static enum iso_status analysis_options(struct iso_analysis_options *out, struct
         return st;
     out->fit.law = iso_law_find(a->law);
     out->laws = a->laws;
-    st = hold_parameters(&out->fit, arena, a, err);
-    if (st != ISO_OK)
-        return st;
-    if (!isnan(a->phi) && !iso_law_param(out->fit.law, "phi"))
-        return iso_fail(err, ISO_USAGE, "--phi: law %s has no phi", a->law);
-    return ISO_OK;
+    return iso_fit_args_hold(&out->fit, arena, &a->hold, err);
 }
 
 static enum iso_status analyse(struct result *result, const struct iso_runs *runs,

@@ -18,6 +18,7 @@ struct report_args {
     struct iso_interval_args interval;
     struct iso_runs_how how;
     struct iso_recipe_args recipes;
+    struct iso_hold_args hold;
     bool json, laws, paper;
     const char *out, *law;
     struct iso_strings compare, rates, beyond;
@@ -38,6 +39,7 @@ static const struct iso_opt options[] = {
      .help = "also write the figures and tables of a paper, and DIR/paper/all.tex"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
     {"laws", .kind = ISO_OPT_FLAG, .offset = AT(laws), .help = "also compare all laws"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(hold), .table = &iso_hold_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print the files that were written, and the fit, as JSON"},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
@@ -47,13 +49,13 @@ static const struct iso_opt options[] = {
     {0},
 };
 
-static enum iso_status analysis_options(struct iso_analysis_options *o, const struct report_args *a,
-                                        struct iso_err *err)
+static enum iso_status analysis_options(struct iso_analysis_options *o, struct iso_arena *arena,
+                                        const struct report_args *a, struct iso_err *err)
 {
     enum iso_status st = iso_fit_args_analysis(o, &a->fit, &a->interval, err);
     o->fit.law = iso_law_find(a->law);
     o->laws = a->laws;
-    return st;
+    return st == ISO_OK ? iso_fit_args_hold(&o->fit, arena, &a->hold, err) : st;
 }
 
 static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *arena,
@@ -309,12 +311,11 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         return iso_fail(err, ISO_USAGE, "--group and --compare exclude each other");
     if (a->recipes.base && !a->recipes.group)
         return iso_fail(err, ISO_USAGE, "--base is for --group; RUNS are the base of --compare");
-    enum iso_status st = analysis_options(&o, a, err);
-    if (st != ISO_OK)
-        return st;
     struct job job = {0};
     name_tables(&job, ops, a);
-    st = iso_dir_make(a->out, err); /* better to know now that a place cannot be written */
+    enum iso_status st = analysis_options(&o, &job.arena, a, err);
+    if (st == ISO_OK)
+        st = iso_dir_make(a->out, err); /* better to know now that a place cannot be written */
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)

@@ -27,6 +27,16 @@ extern const struct iso_opt_table iso_interval_options;
 /* For a command that has a const char *law. */
 extern const struct iso_opt_table iso_law_options;
 
+/* Parameters that are held: for a command that has a struct iso_hold_args. */
+struct iso_hold_args {
+    double phi; /* NaN: free */
+    struct iso_strings fix;
+};
+extern const struct iso_opt_table iso_hold_options;
+/* Checks them and puts them into the options, whose law is set; names live in the arena. */
+enum iso_status iso_fit_args_hold(struct iso_fit_options *out, struct iso_arena *arena,
+                                  const struct iso_hold_args *args, struct iso_err *err);
+
 /* Two forms of output that exclude each other. */
 enum iso_status iso_fit_args_format(bool json, bool latex, struct iso_err *err);
 
