@@ -146,6 +146,8 @@ void iso_analyses_write_page(struct iso_str *out, const struct iso_analyses *all
         iso_str_printf(out, "%s = %s is not fitted: %s.\n", column, all->problem[i].value,
                        all->problem[i].message);
     iso_runs_describe(out, all->runs);
+    if (all->n_problems || all->runs->n_understood || all->runs->n_note)
+        iso_str_putc(out, '\n');
     const struct iso_analysis whole = {.runs = all->runs};
     for (const struct iso_analysis_table *row = iso_analysis_tables; row->name; row++) {
         if (iso_str_eq(row->name, "left_out"))

@@ -270,7 +270,7 @@ void iso_checks_write_text(struct iso_str *out, const struct iso_checks *checks,
                 iso_finding_write(out, &checks->at[i], colour);
                 iso_str_putc(out, '\n');
             }
-    if (unchecked.len)
+    if (unchecked.len && checks->trust != ISO_TRUST_UNDETERMINED)
         iso_str_printf(out, "Not checked to the end, because nothing was resampled: %s.\n",
                        unchecked.text);
     iso_str_release(&unchecked);
