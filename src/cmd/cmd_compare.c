@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cmd/fit_args.h"
 #include "cmd/recipe_args.h"
+#include "fit/anchor.h"
 #include "fit/compare.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ static const struct compare_args defaults = {.level = 0.95};
 static const struct iso_opt options[] = {
     {.kind = ISO_OPT_TABLE, .offset = AT(recipes), .table = &iso_recipe_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_anchor_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_cluster_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {"level", .kind = ISO_OPT_NUMBER, .offset = AT(level),
@@ -62,6 +64,7 @@ static enum iso_status read_tables(struct iso_recipes *out, struct iso_arena *ar
                                    struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
+    struct iso_runs_how own = *how;
     const char **names = iso_fit_names(arena, (const char *const *)ops.at, ops.n);
     if (ops.n < 2)
         return iso_fail(err, ISO_USAGE,
@@ -72,7 +75,8 @@ static enum iso_status read_tables(struct iso_recipes *out, struct iso_arena *ar
     out->n = ops.n;
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++) {
         out->name[i] = names[i];
-        st = iso_runs_read(&out->table[i], (const char *const *)&ops.at[i], 1, how, err);
+        st = iso_runs_read(&out->table[i], (const char *const *)&ops.at[i], 1, &own, err);
+        own.anchor = iso_anchor_name(out->table[0].anchor); /* the base's, for all */
     }
     return st;
 }

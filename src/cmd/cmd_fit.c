@@ -31,6 +31,7 @@ static const struct iso_opt options[] = {
      .help = "fit once for each value of this column"},
     {.kind = ISO_OPT_TABLE, .offset = AT(hold), .table = &iso_hold_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_anchor_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_cluster_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},

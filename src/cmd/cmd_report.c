@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "cmd/fit_args.h"
 #include "cmd/recipe_args.h"
+#include "fit/anchor.h"
 #include "plot/paper.h"
 #include "plot/report.h"
 
@@ -43,6 +44,7 @@ static const struct iso_opt options[] = {
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print the files that were written, and the fit, as JSON"},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_anchor_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_cluster_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},
@@ -133,6 +135,14 @@ static enum iso_status read_group(struct job *job, struct iso_operands ops,
     return ISO_OK;
 }
 
+/* Every other table is read with the anchor of the base. */
+static struct iso_runs_how how_base(const struct job *job, const struct report_args *a)
+{
+    struct iso_runs_how how = a->how;
+    how.anchor = iso_anchor_name(job->base.anchor);
+    return how;
+}
+
 static enum iso_status read_recipes(struct job *job, struct iso_operands ops,
                                     const struct report_args *a, struct iso_err *err)
 {
@@ -142,8 +152,9 @@ static enum iso_status read_recipes(struct job *job, struct iso_operands ops,
     job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, n + 1);
     enum iso_status st =
         iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, &a->how, err);
+    const struct iso_runs_how how = how_base(job, a);
     for (size_t i = 0; i < n && st == ISO_OK; i++) {
-        st = iso_runs_read(&job->variant[i], &job->tables[i], 1, &a->how, err);
+        st = iso_runs_read(&job->variant[i], &job->tables[i], 1, &how, err);
         job->n_variant = i + 1;
     }
     return st;
@@ -153,10 +164,11 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
                                    const struct report_args *a, struct iso_err *err)
 {
     enum iso_status st = read_recipes(job, ops, a, err);
+    const struct iso_runs_how how = how_base(job, a);
     if (st == ISO_OK)
         st = iso_fit_args_check(&a->fit, &job->base, err);
     if (st == ISO_OK && a->beyond.n > 0)
-        st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &a->how, err);
+        st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &how, err);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
     return st;
@@ -192,7 +204,8 @@ static enum iso_status judge_rates(struct job *job, const struct iso_strings *ta
 {
     if (tables->n == 0)
         return ISO_OK;
-    enum iso_status st = iso_runs_read(&job->rate_runs, tables->at, tables->n, NULL, err);
+    enum iso_status st = iso_runs_read(&job->rate_runs, tables->at, tables->n,
+                                       &(const struct iso_runs_how){.anchor = "both"}, err);
     if (st == ISO_OK)
         st = iso_regret_run(&job->rates, &job->rate_runs, NAN, err);
     job->has_rates = st == ISO_OK;

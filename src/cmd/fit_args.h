@@ -18,6 +18,8 @@ extern const struct iso_opt_table iso_fit_options;
 extern const struct iso_opt_table iso_table_options;
 /* Likewise, where intervals are computed. */
 extern const struct iso_opt_table iso_cluster_options;
+/* For a command that fits runs and has a struct iso_runs_how. */
+extern const struct iso_opt_table iso_anchor_options;
 /* For a command that has a struct iso_interval_args. */
 struct iso_interval_args {
     double level;

@@ -101,6 +101,8 @@ static void put_jackknife(struct iso_json_out *w, const struct iso_jackknife *j)
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", row->budget);
         iso_json_put_number(w, "r", row->r);
+        if (row->unshared > 0)
+            iso_json_put_number(w, "unshared", row->unshared);
         if (row->cluster)
             iso_json_put_string(w, "cluster", row->cluster);
         put_count(w, "n_runs", row->n_runs);
@@ -246,6 +248,8 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", p->budget);
         iso_json_put_number(w, "r", p->r);
+        if (p->unshared > 0)
+            iso_json_put_number(w, "unshared", p->unshared);
         put_count(w, "n_runs", p->n_runs);
         iso_json_put_numbers(w, "coefficients", p->c, 3);
         iso_json_put_number(w, "n", p->n_opt);

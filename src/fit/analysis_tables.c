@@ -117,7 +117,7 @@ static void build_jackknife(struct iso_table *t, const struct iso_analysis *s)
             iso_table_put(t, row->cluster);
         else
             iso_put_number(t, "%.3g", row->budget);
-        iso_put_number(t, "%g", row->r);
+        iso_put_r(t, row->r, row->unshared);
         iso_table_putf(t, "%zu", row->n_runs);
         iso_put_number(t, "%.3f", row->phi);
         iso_put_number(t, "%+.3f", row->shift);
@@ -190,7 +190,7 @@ static void build_optima(struct iso_table *t, const struct iso_analysis *s)
     for (size_t i = 0; i < s->derived.n_parabolas; i++) {
         const struct iso_parabola *p = &s->derived.parabola[i];
         iso_put_number(t, "%.3g", p->budget);
-        iso_put_number(t, "%g", p->r);
+        iso_put_r(t, p->r, p->unshared);
         iso_table_putf(t, "%zu", p->n_runs);
         put_count(t, p->n_opt);
         put_count(t, p->d_opt);

@@ -37,10 +37,10 @@ struct cell {
     double weight; /* what it says about phi; 0 for r = 1 */
 };
 
-static bool in_cell(const struct cell *cell, const struct iso_run *run)
+static bool is_of(const struct iso_run *run, const struct cell *cell)
 {
     return cell->is_cluster ? iso_str_eq(run->cluster, cell->run->cluster)
-                            : run->budget == cell->run->budget && run->r == cell->run->r;
+                            : iso_same_cell(run, cell->run);
 }
 
 /* Parameters of every fit to one set of runs. */
@@ -135,7 +135,7 @@ static void take_looped(struct iso_design *out, const struct job *job, const str
     unsigned *count = ISO_NEW_N(unsigned, job->variant->n + 1);
     for (size_t i = 0; i < job->variant->n; i++) {
         const struct iso_run *run = &job->variant->at[i];
-        count[i] = run->r > 1 && !(without && in_cell(without, run));
+        count[i] = run->r > 1 && !(without && is_of(run, without));
     }
     iso_design_resample(out, &job->variant_x, count);
     free(count);
@@ -148,7 +148,7 @@ static void refit(double *param, const struct iso_design *x, const struct iso_ru
     unsigned *count = ISO_NEW_N(unsigned, runs->n + 1);
     struct iso_design left;
     for (size_t i = 0; i < runs->n; i++)
-        count[i] = !in_cell(without, &runs->at[i]);
+        count[i] = !is_of(&runs->at[i], without);
     iso_design_resample(&left, x, count);
     if (iso_resample_usable(&left, runs))
         solve_near(param, &left, near);
@@ -209,7 +209,7 @@ static void add_cells(struct job *job, const struct iso_runs *runs)
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
         size_t g = 0;
-        while (g < job->n_cells && !in_cell(&job->cell[g], run))
+        while (g < job->n_cells && !is_of(run, &job->cell[g]))
             g++;
         if (g == job->n_cells)
             job->cell[job->n_cells++] = (struct cell){run, runs->clustered, 0};

@@ -32,6 +32,7 @@ static void run_row(void *ctx, size_t i, int worker)
         const struct iso_run *run = &job->runs->at[k];
         const bool out = (isnan(row->budget) || run->budget == row->budget) &&
                          (isnan(row->r) || run->r == row->r) &&
+                         (isnan(row->unshared) || run->unshared == row->unshared) &&
                          (!row->cluster || iso_str_eq(run->cluster, row->cluster));
         count[k] = !out;
         row->n_runs += !out;
@@ -65,6 +66,7 @@ static size_t add_units(struct iso_jackknife_row *row, const struct iso_runs *ru
             row[n++] = (struct iso_jackknife_row){
                 .budget = runs->clustered ? NAN : runs->at[i].budget,
                 .r = runs->clustered ? NAN : runs->at[i].r,
+                .unshared = runs->clustered ? NAN : runs->at[i].unshared,
                 .cluster = runs->clustered ? runs->at[i].cluster : NULL};
     iso_blocks_release(&units);
     return n;
@@ -84,9 +86,9 @@ enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *a
         const size_t n_r = iso_runs_recurrences(&r, arena, runs);
         out->row = iso_arena_alloc(arena, n_budgets + n_r + runs->n, sizeof *out->row);
         for (size_t i = 0; n_budgets <= MAX_LEFT_OUT && i < n_budgets; i++)
-            out->row[out->n++] = (struct iso_jackknife_row){.budget = budget[i], .r = NAN};
+            out->row[out->n++] = (struct iso_jackknife_row){budget[i], NAN, .unshared = NAN};
         for (size_t i = 0; n_r <= MAX_LEFT_OUT && i < n_r; i++)
-            out->row[out->n++] = (struct iso_jackknife_row){.budget = NAN, .r = r[i]};
+            out->row[out->n++] = (struct iso_jackknife_row){NAN, r[i], .unshared = NAN};
         const size_t without_cells = out->n;
         out->n += add_units(out->row + out->n, runs);
         if (out->n - without_cells > MAX_LEFT_OUT)

@@ -34,6 +34,7 @@ static bool is_in(const struct iso_run *run, const void *value)
 static void take(struct iso_runs *out, const struct iso_runs *runs, const char *value)
 {
     iso_runs_filter(out, runs, is_in, value);
+    out->anchor = runs->anchor;
     for (size_t i = 0; i < runs->n_understood; i++)
         *ISO_PUSH(out->understood, out->n_understood, out->understood_room) = runs->understood[i];
     for (size_t i = 0; i < runs->n_note; i++)

@@ -1,6 +1,8 @@
 /* Cells and intervals: see put.h. */
 #include "fit/put.h"
 
+#include "fit/anchor.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -13,6 +15,14 @@ void iso_put_number(struct iso_table *t, const char *format, double x)
     }
     snprintf(text, sizeof text, format, x);
     iso_table_put(t, text);
+}
+
+void iso_put_r(struct iso_table *t, double r, double unshared)
+{
+    if (unshared > 0)
+        iso_table_putf(t, "%g (%g unshared)", r, unshared);
+    else
+        iso_put_number(t, "%g", r);
 }
 
 double iso_plain_zero(double x, int digits)
@@ -61,5 +71,7 @@ void iso_runs_put_json(struct iso_json_out *w, const struct iso_runs *runs)
     for (size_t i = 0; i < runs->n_note; i++)
         iso_json_put_string(w, NULL, runs->note[i]);
     iso_json_end(w, ']');
+    if (iso_anchor_name(runs->anchor))
+        iso_json_put_string(w, "anchor", iso_anchor_name(runs->anchor));
     put_left_out(w, runs);
 }
