@@ -87,9 +87,8 @@ static enum iso_status read_recipes(struct iso_recipes *out, struct iso_arena *a
 {
     if (a->recipes.base && !a->recipes.group)
         return iso_fail(err, ISO_USAGE, "--base is for --group; without it the first table is it");
-    enum iso_status st = a->recipes.group
-                             ? iso_recipes_read(out, ops, &a->how, &a->recipes, err)
-                             : read_tables(out, arena, ops, &a->how, err);
+    enum iso_status st = a->recipes.group ? iso_recipes_read(out, ops, &a->how, &a->recipes, err)
+                                          : read_tables(out, arena, ops, &a->how, err);
     for (size_t i = 0; st == ISO_OK && i < out->n; i++)
         st = iso_fit_args_check(&a->fit, &out->table[i], err);
     return st;

@@ -23,8 +23,8 @@ static enum iso_status run_part(struct iso_analyses *out, size_t part,
     iso_analysis_release(analysis);
     if (st != ISO_BAD_INPUT)
         return iso_fail(err, st, "%s", why.msg);
-    out->problem[out->n_problems++] = (struct iso_part_problem){
-        out->parts.value[part], iso_arena_strdup(&out->arena, why.msg)};
+    out->problem[out->n_problems++] =
+        (struct iso_part_problem){out->parts.value[part], iso_arena_strdup(&out->arena, why.msg)};
     return ISO_OK;
 }
 

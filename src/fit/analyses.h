@@ -20,8 +20,9 @@ struct iso_analyses {
 };
 
 /* Splits `runs`, which must outlive the result, by the column that they were read with.  With the
- * column of r the gaps of the frontiers to that of r = 1 are filled in.  A part with too few runs is
- * a problem of its own; it is an error when no part can be fitted.  Release also after a failure. */
+ * column of r the gaps of the frontiers to that of r = 1 are filled in.  A part with too few runs
+ * is a problem of its own; it is an error when no part can be fitted.  Release also after a
+ * failure. */
 enum iso_status iso_analyses_run(struct iso_analyses *out, const struct iso_runs *runs,
                                  const struct iso_analysis_options *options, struct iso_err *err);
 void iso_analyses_release(struct iso_analyses *all);

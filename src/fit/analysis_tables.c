@@ -253,7 +253,8 @@ static void build_left_out(struct iso_table *t, const struct iso_analysis *s)
 
 const struct iso_analysis_table iso_analysis_tables[] = {
     {"law", "The fit", build_law, false},
-    {"parameters", "Parameters (a = ln A, b = ln B, e = ln E) with the bootstrap over cells or clusters",
+    {"parameters",
+     "Parameters (a = ln A, b = ln B, e = ln E) with the bootstrap over cells or clusters",
      build_parameters, false},
     {"intervals", "Intervals of phi", build_intervals, false},
     {"checks", "Checks: what would make the result wrong without showing in its interval",

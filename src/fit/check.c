@@ -261,9 +261,9 @@ void iso_checks_write_text(struct iso_str *out, const struct iso_checks *checks,
     struct iso_str unchecked = {0};
     iso_checks_write_unchecked(&unchecked, checks);
     if (checks->trust == ISO_TRUST_GOOD)
-        iso_str_printf(out, unchecked.len ? "The checks that were made passed.\n"
-                                          : "All %zu checks passed.\n",
-                       checks->n);
+        iso_str_printf(
+            out, unchecked.len ? "The checks that were made passed.\n" : "All %zu checks passed.\n",
+            checks->n);
     for (int level = ISO_LEVEL_FAIL; level > ISO_LEVEL_OK; level--)
         for (size_t i = 0; i < checks->n; i++)
             if (checks->at[i].level == (enum iso_level)level) {

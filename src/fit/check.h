@@ -60,8 +60,8 @@ const struct iso_finding *iso_checks_worst(const struct iso_checks *checks);
  * be NULL. */
 void iso_finding_write_json(struct iso_json_out *w, const struct iso_finding *found,
                             const char *recipe);
-/* Members "trust", "checks": [{name, level, value, threshold, message, advice}] and "unchecked": the
- * names of those that need refits where there are none. */
+/* Members "trust", "checks": [{name, level, value, threshold, message, advice}] and "unchecked":
+ * the names of those that need refits where there are none. */
 void iso_checks_write_json(struct iso_json_out *w, const struct iso_checks *checks);
 /* "Caution, one_phi: ... What to do: ..." without an end of line. */
 void iso_finding_write(struct iso_str *out, const struct iso_finding *found, bool colour);

@@ -170,8 +170,7 @@ void iso_check_cells(struct iso_finding *out, const struct iso_check_input *in)
                        "interval is one over runs and too narrow when a cell's runs share an "
                        "error; round the column budget to its nominal values";
     } else if (out->level == ISO_LEVEL_OK) {
-        out->message =
-            iso_arena_printf(in->arena, "%zu %s test the law", in->cells.n, units(in));
+        out->message = iso_arena_printf(in->arena, "%zu %s test the law", in->cells.n, units(in));
     } else {
         out->message = iso_arena_printf(
             in->arena,

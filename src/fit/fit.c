@@ -130,8 +130,8 @@ static double *cell_gradients(size_t *n_cells, const struct iso_fit *fit,
         const struct iso_row_group *group = &x->group[k];
         for (size_t i = group->first; i < group->first + group->n; i++)
             if (x->run[i] != SIZE_MAX)
-                add_row_gradient(g + cells.of_run[x->run[i]] * x->n_param, x, group, &scratch->worth[k], i,
-                                 fit, scratch);
+                add_row_gradient(g + cells.of_run[x->run[i]] * x->n_param, x, group,
+                                 &scratch->worth[k], i, fit, scratch);
     }
     iso_blocks_release(&cells);
     return g;

@@ -7,10 +7,10 @@
 
 /* What is drawn with replacement. */
 enum iso_block {
-    ISO_BLOCK_CELL,   /* all runs of a (budget, r): the paper's */
-    ISO_BLOCK_RUN,    /* single runs */
-    ISO_BLOCK_BUDGET, /* all runs of a budget */
-    ISO_BLOCK_POINT,  /* all seeds of one design point; only with repeated seeds */
+    ISO_BLOCK_CELL,    /* all runs of a (budget, r): the paper's */
+    ISO_BLOCK_RUN,     /* single runs */
+    ISO_BLOCK_BUDGET,  /* all runs of a budget */
+    ISO_BLOCK_POINT,   /* all seeds of one design point; only with repeated seeds */
     ISO_BLOCK_CLUSTER, /* all rows of a cluster; where a table has them, instead of all others */
     ISO_N_BLOCKS,
 };
@@ -89,8 +89,8 @@ struct iso_jackknife_row {
 };
 struct iso_jackknife {
     size_t n;
-    struct iso_jackknife_row *row; /* each budget, each r, each cell or cluster; none of a kind above
-                                      200 */
+    struct iso_jackknife_row *row; /* each budget, each r, each cell or cluster; none of a kind
+                                      above 200 */
     size_t n_problems;             /* rows without a fit */
     double max_shift;              /* largest |shift| */
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const char *const interval_names[ISO_N_INTERVALS] = {"cells", "runs", "budgets", "profile",
-                                                             "clusters"};
+                                                            "clusters"};
 
 const char *iso_interval_name(enum iso_interval_kind kind)
 {
@@ -38,10 +38,9 @@ static enum iso_status run_bootstraps(struct iso_intervals *out, struct iso_aren
                                       const struct iso_fit_options *options, size_t resamples,
                                       struct iso_err *err)
 {
-    static const char *const names[ISO_N_BLOCKS] = {"bootstrap over cells", "bootstrap over runs",
-                                                    "bootstrap over budgets",
-                                                    "bootstrap over design points",
-                                                    "bootstrap over clusters"};
+    static const char *const names[ISO_N_BLOCKS] = {
+        "bootstrap over cells", "bootstrap over runs", "bootstrap over budgets",
+        "bootstrap over design points", "bootstrap over clusters"};
     enum iso_status st = ISO_OK;
     double *budget;
     const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);
@@ -77,10 +76,8 @@ const struct iso_bootstrap *iso_intervals_bootstrap(const struct iso_intervals *
                                                     enum iso_interval_kind kind)
 {
     static const enum iso_block block[ISO_N_INTERVALS] = {
-        [ISO_INTERVAL_CELLS] = ISO_BLOCK_CELL,
-        [ISO_INTERVAL_RUNS] = ISO_BLOCK_RUN,
-        [ISO_INTERVAL_BUDGETS] = ISO_BLOCK_BUDGET,
-        [ISO_INTERVAL_PROFILE] = ISO_N_BLOCKS,
+        [ISO_INTERVAL_CELLS] = ISO_BLOCK_CELL,       [ISO_INTERVAL_RUNS] = ISO_BLOCK_RUN,
+        [ISO_INTERVAL_BUDGETS] = ISO_BLOCK_BUDGET,   [ISO_INTERVAL_PROFILE] = ISO_N_BLOCKS,
         [ISO_INTERVAL_CLUSTERS] = ISO_BLOCK_CLUSTER,
     };
     for (size_t i = 0; i < intervals->n_bootstraps; i++)
@@ -121,10 +118,11 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
 {
     *out = (struct iso_intervals){.widest_low = NAN, .widest_high = NAN};
     if (runs->clustered && headline != ISO_INTERVAL_CELLS)
-        return iso_fail(err, ISO_USAGE,
-                        "`interval` %s takes the rows of a `cluster` for independent; leave out one "
-                        "of the two",
-                        iso_interval_name(headline));
+        return iso_fail(
+            err, ISO_USAGE,
+            "`interval` %s takes the rows of a `cluster` for independent; leave out one "
+            "of the two",
+            iso_interval_name(headline));
     if (runs->clustered)
         headline = ISO_INTERVAL_CLUSTERS;
     iso_pure_error_run(&out->pure, runs, best);

@@ -63,11 +63,11 @@ static size_t add_units(struct iso_jackknife_row *row, const struct iso_runs *ru
     iso_blocks_init(&units, runs, iso_runs_unit(runs));
     for (size_t i = 0; i < runs->n; i++)
         if (units.of_run[i] == n) /* the first of its block */
-            row[n++] = (struct iso_jackknife_row){
-                .budget = runs->clustered ? NAN : runs->at[i].budget,
-                .r = runs->clustered ? NAN : runs->at[i].r,
-                .unshared = runs->clustered ? NAN : runs->at[i].unshared,
-                .cluster = runs->clustered ? runs->at[i].cluster : NULL};
+            row[n++] =
+                (struct iso_jackknife_row){.budget = runs->clustered ? NAN : runs->at[i].budget,
+                                           .r = runs->clustered ? NAN : runs->at[i].r,
+                                           .unshared = runs->clustered ? NAN : runs->at[i].unshared,
+                                           .cluster = runs->clustered ? runs->at[i].cluster : NULL};
     iso_blocks_release(&units);
     return n;
 }

@@ -6,7 +6,7 @@
 
 struct iso_parts {
     size_t n;
-    const char **value; /* [n] numbers rising, then words in byte order; owned by the table */
+    const char **value;     /* [n] numbers rising, then words in byte order; owned by the table */
     struct iso_runs *table; /* [n] their runs, and what was understood */
 };
 

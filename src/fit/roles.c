@@ -137,7 +137,7 @@ static bool is_ours(const struct iso_sheet *sheet)
 }
 
 /* "val/loss" is a validation loss; "throughput/total_tokens" is what its last part says. */
-static struct meaning meaning_of(const struct iso_sheet *sheet, const char *name)
+static struct meaning meaning_of_name(const struct iso_sheet *sheet, const char *name)
 {
     char word[64];
     const char *last = name;
@@ -147,11 +147,31 @@ static struct meaning meaning_of(const struct iso_sheet *sheet, const char *name
         if (iso_str_eq(iso_role_name[role], name))
             return (struct meaning){role, -1, 1};
     normalise(word, name);
-    const struct meaning whole = meaning_of_word(word);
-    if (whole.role < ISO_N_ROLE)
-        return whole;
-    normalise(word, last);
-    return meaning_of_word(word);
+    struct meaning m = meaning_of_word(word);
+    if (m.role == ISO_N_ROLE) {
+        normalise(word, last);
+        m = meaning_of_word(word);
+    }
+    return m;
+}
+
+/* The same for "Params (M)", whose numbers are millions. */
+static struct meaning meaning_of(const struct iso_sheet *sheet, const char *name)
+{
+    static const struct {
+        const char *ending;
+        double factor;
+    } units[] = {{"(K)", 1e3}, {"(M)", 1e6}, {"(B)", 1e9}, {"(G)", 1e9}, {"(T)", 1e12}};
+    char bare[128];
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (iso_str_ends(name, units[i].ending) && strlen(name) < sizeof bare) {
+            snprintf(bare, sizeof bare, "%.*s", (int)(strlen(name) - 3), name);
+            struct meaning m = meaning_of_name(sheet, bare);
+            const bool counts = m.role == ISO_ROLE_N || m.role == ISO_ROLE_TOKENS;
+            m.factor *= units[i].factor;
+            return counts ? m : (struct meaning){ISO_N_ROLE, 0, 1};
+        }
+    return meaning_of_name(sheet, name);
 }
 
 /* Column i as a candidate for a slip; one that means something else is none. */
@@ -264,9 +284,8 @@ enum iso_status iso_roles_column(size_t *out, const struct iso_roles *roles,
     for (enum iso_column_role role = 0; *out == SIZE_MAX && role < ISO_N_ROLE; role++)
         if (iso_str_eq(iso_role_name[role], name))
             *out = roles->column[role];
-    return *out != SIZE_MAX
-               ? ISO_OK
-               : iso_fail_in(err, no_column(sheet, name, err), "%s", sheet->path);
+    return *out != SIZE_MAX ? ISO_OK
+                            : iso_fail_in(err, no_column(sheet, name, err), "%s", sheet->path);
 }
 
 static enum iso_status assign_all(struct iso_roles *roles, const struct iso_sheet *sheet,

@@ -30,7 +30,8 @@ enum iso_column_role {
     ISO_ROLE_SEQ_LEN,
     ISO_ROLE_LR_BASE,
     ISO_ROLE_EPOCHS,
-    ISO_ROLE_UNIQUE_TOKENS, /* tokens of the data; fewer than tokens trained on are several epochs */
+    ISO_ROLE_UNIQUE_TOKENS, /* tokens of the data; fewer than tokens trained on are several epochs
+                             */
     ISO_ROLE_RUN,
     ISO_ROLE_SEED,
     ISO_ROLE_STATUS,

@@ -230,7 +230,7 @@ bool iso_runs_cells_scatter(const struct iso_runs *runs)
     size_t n_cells = 0, n_single = 0, n_budgets = 0, n_nominal = 0;
     double nominal = 0;
     if (runs->clustered)
-        return false; /* nothing is drawn by cells */
+        return false;                      /* nothing is drawn by cells */
     for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell are together */
         const struct iso_run *run = &runs->at[i];
         const bool first = i == 0 || !iso_same_cell(run - 1, run);

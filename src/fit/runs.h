@@ -35,9 +35,9 @@ struct iso_run {
     double lr_base;                 /* matrix rate before its transfer; NaN likewise */
     double vocab, seq_len;          /* tokens known, tokens of a row; NaN likewise */
     const char *id, *seed, *status; /* "" when the table does not say */
-    const char *part;    /* what the column of iso_runs_how.part holds; "" without one */
+    const char *part;               /* what the column of iso_runs_how.part holds; "" without one */
     const char *cluster; /* likewise: rows of one cluster are one measurement, not several */
-    size_t label; /* recipe: runs of one label share a phi; 0 unless power says otherwise */
+    size_t label;        /* recipe: runs of one label share a phi; 0 unless power says otherwise */
     const char *file;
     int line;
     const char **extra; /* [n_extra], "" where missing */
@@ -74,8 +74,8 @@ struct iso_runs {
     size_t n_understood, understood_room;
     const char **note; /* what was computed, or looks odd: sentences without a full stop */
     size_t n_note, note_room;
-    enum iso_anchor anchor; /* settled by iso_runs_finish */
-    size_t n_other_anchor;  /* runs with r = 1 that it left out */
+    enum iso_anchor anchor;  /* settled by iso_runs_finish */
+    size_t n_other_anchor;   /* runs with r = 1 that it left out */
     const char *part_column; /* that of the table, as it was asked for; NULL without one */
     bool part_is_r;          /* it is the one that holds the recurrences */
     const char *first_part;  /* its value in the first run that was read */

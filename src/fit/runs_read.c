@@ -74,7 +74,7 @@ struct place {
     const char *path;             /* in the runs' arena */
     enum iso_runs_kind kind;
     size_t part, cluster; /* columns; SIZE_MAX: none */
-    struct { /* rows that saw their data more than once */
+    struct {              /* rows that saw their data more than once */
         size_t n;
         double most;
     } repeats;
@@ -458,8 +458,9 @@ static void forget_shared_names(struct place *at)
             if (iso_str_eq(sheet->row[i].cell[column], sheet->row[k].cell[column])) {
                 at->roles.column[ISO_ROLE_RUN] = SIZE_MAX;
                 if (at->cluster == SIZE_MAX)
-                    note(at->runs, "rows with the same %.60s count as independent runs; if they are "
-                                   "checkpoints of one run, name that column as cluster",
+                    note(at->runs,
+                         "rows with the same %.60s count as independent runs; if they are "
+                         "checkpoints of one run, name that column as cluster",
                          sheet->name[column]);
                 return;
             }
@@ -528,7 +529,8 @@ static enum iso_status add_rows(struct place *at, const struct iso_where *where)
         note(at->runs,
              "%zu %s data more than once (up to %.3g epochs), but the law is about fresh "
              "tokens",
-             at->repeats.n, at->repeats.n == 1 ? "run saw its" : "runs saw their", at->repeats.most);
+             at->repeats.n, at->repeats.n == 1 ? "run saw its" : "runs saw their",
+             at->repeats.most);
     if (st == ISO_OK && at->n_alone)
         note(at->runs, "%zu %s no %.60s and counts as independent of all others", at->n_alone,
              at->n_alone == 1 ? "row has" : "rows have", at->sheet->name[at->cluster]);

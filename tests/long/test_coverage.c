@@ -133,8 +133,8 @@ static void test_checkpoints(void **state)
         clusters += job.covered[i];
         single += job.covered_by_runs[i];
     }
-    printf("%d checkpoints of each run: covered %.1f %% by clusters, %.1f %% by rows\n", CHECKPOINTS,
-           100.0 * clusters / STUDIES, 100.0 * single / STUDIES);
+    printf("%d checkpoints of each run: covered %.1f %% by clusters, %.1f %% by rows\n",
+           CHECKPOINTS, 100.0 * clusters / STUDIES, 100.0 * single / STUDIES);
     assert_true(clusters >= 0.90 * STUDIES && clusters <= 0.99 * STUDIES);
     assert_true(single < 0.8 * STUDIES);
 }

@@ -78,7 +78,8 @@ static void test_inline_names(void **state)
         "fit",
         "{" FAST "\"law\": \"chinchilla\", \"fix\": [\"alpha=0.3\", \"beta=0.3\", \"E=1.6\"], "
         "\"inputs\": [{\"name\": \"mine\", \"text\": "
-        "\"n,tokens,loss\\n1e8,1e9,3\\n2e8,1e9,2.9\\n4e8,1e9,2.8\\n4e8,2e9,2.7\\n1e8,2e9,nan\\n\"}]}",
+        "\"n,tokens,loss\\n1e8,1e9,3\\n2e8,1e9,2.9\\n4e8,1e9,2.8\\n4e8,2e9,2.7\\n1e8,2e9,nan\\n\"}]"
+        "}",
         NULL, NULL, message, sizeof message);
     assert_string_equal(message, "");
     assert_non_null(strstr(answer, "\"file\": \"mine\""));
@@ -97,9 +98,9 @@ static const struct {
     {"fit", "{" PAPER ", \"law\": \"jiont\"}", "--law: expected joint"},
     {"fit", "{" PAPER ", \"law\": {}}", "law: a text, a number, true, false or a list"},
     {"fit", "{\"inputs\": [3]}", "inputs: a path is expected"},
-    {"fit", "{\"inputs\": [{\"name\": \"../x\", \"text\": \"\"}]}", "inputs: a table cannot be called \"../x\""},
-    {"fit",
-     "{\"inputs\": [{\"name\": \"a\", \"text\": \"\"}, {\"name\": \"a\", \"text\": \"\"}]}",
+    {"fit", "{\"inputs\": [{\"name\": \"../x\", \"text\": \"\"}]}",
+     "inputs: a table cannot be called \"../x\""},
+    {"fit", "{\"inputs\": [{\"name\": \"a\", \"text\": \"\"}, {\"name\": \"a\", \"text\": \"\"}]}",
      "inputs: two tables are called a; give each its own name"},
     {"power", "{" PAPER ", \"from\": {\"name\": \"pilot\", \"text\": \"n,tokens\\n1,2\\n\"}}",
      "pilot: column loss is missing"},
@@ -165,8 +166,9 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit),  cmocka_unit_test(test_inline), cmocka_unit_test(test_inline_names),  cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_stop), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_fit),          cmocka_unit_test(test_inline),
+        cmocka_unit_test(test_inline_names), cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_stop),         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
