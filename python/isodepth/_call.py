@@ -163,11 +163,12 @@ def call(
         if value is not None
     }
     request["inputs"] = list(inputs)
+    text = json.dumps(request).encode()
     message = ctypes.create_string_buffer(4096)
     try:
         with _control_c(interrupted):
             answer = _library.isodepth_call(
-                command.encode(), json.dumps(request).encode(), _CALLBACK(listen), None, message, 4096
+                command.encode(), text, _CALLBACK(listen), None, message, len(message)
             )
     finally:
         if bar is not None:

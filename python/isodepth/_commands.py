@@ -97,8 +97,8 @@ def predict(fitted: Any, points: Any = None, **options: Any) -> Result:
 
 
 def plan(grid: Any = None, **options: Any) -> Result:
-    """The runs that a grid file plans: parameters, FLOPs, tokens, steps and learning rates; or, with
-    shape=, one architecture.
+    """The runs that a grid file plans: parameters, FLOPs, tokens, steps and learning rates; or,
+    with shape=, one architecture.
 
     >>> import isodepth
     >>> shape = isodepth.plan(shape="r=4,s=10")

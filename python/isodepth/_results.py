@@ -149,11 +149,10 @@ class Fit(Result):
 
     def _repr_html_(self) -> str:
         parts = [f"<p><b>{html.escape(self._headline())}</b></p>"]
-        parts += [
-            _paragraph(f"{c['level'].capitalize()}, {c['name']}: {c['message']}. What to do: {c['advice']}.")
-            for c in self["checks"]
-            if c["level"] != "ok"
-        ]
+        for c in self["checks"]:
+            if c["level"] != "ok":
+                found = f"{c['level'].capitalize()}, {c['name']}: {c['message']}."
+                parts.append(_paragraph(f"{found} What to do: {c['advice']}."))
         columns = ", ".join(f"{role} ← {name}" for role, name in self["columns"].items())
         parts += [_paragraph(f"Columns: {columns}.")] if columns else []
         parts += [_paragraph(f"Note: {note}.") for note in self["notes"]]
@@ -242,7 +241,8 @@ class Comparison(Result):
 
     def table(self) -> Any:
         """delta phi, its interval and the verdict of each variant."""
-        keys = ("name", "phi", "phi_base", "delta_phi", "delta_phi_interval", "estimator", "verdict")
+        keys = ("name", "phi", "phi_base", "delta_phi", "delta_phi_interval")
+        keys += ("estimator", "verdict", "trust")
         return _as_table([{k: v.get(k) for k in keys} for v in self._answer["variants"]])
 
     def figure(self, name: str = "compare-delta") -> Figure:

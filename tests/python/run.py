@@ -67,7 +67,8 @@ class Fits(unittest.TestCase):
         self.assertEqual(each["truncated"].trust, "undetermined")  # it has no runs of r = 1
         self.assertIn("phi is not determined", repr(each["truncated"]))
         self.assertIn("base", each._repr_html_())
-        loops = isodepth.fit(EXPORT, arch=LAYERS, by="r", law="chinchilla", where="recipe=base", **FAST)
+        rows = {"arch": LAYERS, "where": "recipe=base"}
+        loops = isodepth.fit(EXPORT, by="r", law="chinchilla", **rows, **FAST)
         self.assertEqual([row["r"] for row in loops["fits"]], [1, 2, 4, 8])
         if shutil.which("gnuplot"):  # the figure is that of these rows alone
             self.assertIn("<svg", loops[4].figure("residuals")._repr_html_())
@@ -121,7 +122,8 @@ class Fits(unittest.TestCase):
         frame = pandas.read_csv(PAPER, comment="#")
         self.assertEqual(isodepth.fit(frame, **FAST).phi, isodepth.fit(PAPER, **FAST).phi)
         self.assertIsInstance(isodepth.fit(frame, **FAST).table(), pandas.DataFrame)
-        self.assertIsInstance(isodepth.compare(frame, {"same": frame}, **FAST).table(), pandas.DataFrame)
+        same = isodepth.compare(frame, {"same": frame}, **FAST)
+        self.assertIsInstance(same.table(), pandas.DataFrame)
         # An index with a name is a column; one without is none.
         export = pandas.read_csv(EXPORT).set_index("recipe")
         base = isodepth.fit(export, where="recipe=base", arch=LAYERS, **FAST)
@@ -131,7 +133,7 @@ class Fits(unittest.TestCase):
     def test_errors(self):
         with self.assertRaisesRegex(isodepth.IsodepthError, "column loss is missing"):
             isodepth.fit({"n": [1], "tokens": [2]})
-        with self.assertRaisesRegex(isodepth.IsodepthError, "unknown option --lwa. Did you mean --law"):
+        with self.assertRaisesRegex(isodepth.IsodepthError, "--lwa. Did you mean --law"):
             isodepth.fit(PAPER, lwa="joint")
         with self.assertRaises(TypeError):
             isodepth.fit(3)
@@ -156,7 +158,8 @@ class Fits(unittest.TestCase):
 
     def test_control_c(self):
         """A real signal, in a process of its own."""
-        text = "import isodepth; print('ready', flush=True); isodepth.fit(%r, resamples=1000000)" % PAPER
+        text = f"isodepth.fit({PAPER!r}, resamples=1000000)"
+        text = f"import isodepth; print('ready', flush=True); {text}"
         with subprocess.Popen(
             [sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as python:
@@ -207,7 +210,7 @@ class Commands(unittest.TestCase):
             self.check_themes(fit.figure("worth"))
             self.check_themes(isodepth.compare(PAPER, {"same": PAPER}, **FAST).figure())
             self.assertIn("isodepth-figure", isodepth.fit(PAPER, fix="E=1.6", **FAST)._repr_html_())
-            with self.assertRaisesRegex(isodepth.IsodepthError, "no figure nothing; this table has"):
+            with self.assertRaisesRegex(isodepth.IsodepthError, "nothing; this table has"):
                 fit.figure("nothing")
         else:
             with self.assertRaisesRegex(isodepth.IsodepthError, "gnuplot"):

@@ -20,7 +20,8 @@ for name in ("ISODEPTH_LIBRARY", "ISODEPTH_EXAMPLES", "PYTHONPATH"):
 path = pathlib.Path(__file__).resolve().parents[2] / "examples/notebook.ipynb"
 book = nbformat.read(path, as_version=4)
 nbclient.NotebookClient(book, kernel_name="python3", timeout=600).execute()
-book.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+book.metadata = {"kernelspec": kernel}
 for cell in book.cells:
     cell.metadata = {}  # when it ran does not matter
     for output in list(cell.get("outputs", [])):
