@@ -233,12 +233,11 @@ static void describe(struct iso_job *j)
     snprintf(j->hash_text, sizeof j->hash_text, "%016" PRIx64, j->data.tokenizer_hash);
 }
 
-/* The workers do not change what is computed; more than there are lanes would be idle. */
+/* The workers do not change what is computed. */
 static int count_workers(const struct iso_job *j)
 {
-    int64_t lanes = (j->run.lanes + iso_comm_size(j->comm) - 1) / iso_comm_size(j->comm);
     int wanted = j->o->threads > 0 ? j->o->threads : iso_cpu_count() / j->mates;
-    return wanted < 1 ? 1 : wanted < lanes ? wanted : (int)lanes;
+    return wanted < 1 ? 1 : wanted;
 }
 
 static enum iso_status make_trainer(struct iso_job *j)

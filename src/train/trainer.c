@@ -41,35 +41,62 @@ static int64_t rank_share(const struct iso_trainer_spec *s, int64_t n, int rank)
     return (int64_t)iso_shares_lane((size_t)n, count_ranks(s), rank);
 }
 
-/* The first that a worker has of this rank's. */
-static int64_t share(const struct iso_trainer_spec *s, int64_t n, int worker)
+/* A lane is one worker's; workers beyond the number of lanes help those who have one. */
+static int count_leaders(const struct iso_trainer_spec *s)
 {
-    int64_t first = rank_share(s, n, s->rank), end = rank_share(s, n, s->rank + 1);
-    return first + (end - first) * worker / s->workers;
+    int64_t lanes = (int64_t)s->lanes;
+    int64_t own = rank_share(s, lanes, s->rank + 1) - rank_share(s, lanes, s->rank);
+    return own < 1 ? 1 : own < s->workers ? (int)own : s->workers;
 }
 
-static size_t first_lane(const struct iso_trainer_spec *s, int worker)
+/* How many help a leader: worker w helps leader w % leaders. */
+static int count_helpers(const struct iso_trainer_spec *s, int leader)
 {
-    return (size_t)share(s, (int64_t)s->lanes, worker);
+    int leaders = count_leaders(s);
+    return (s->workers - 1 - leader) / leaders;
+}
+
+/* The first that a leader has of this rank's. */
+static int64_t share(const struct iso_trainer_spec *s, int64_t n, int leader)
+{
+    int64_t first = rank_share(s, n, s->rank), end = rank_share(s, n, s->rank + 1);
+    return first + (end - first) * leader / count_leaders(s);
+}
+
+static size_t first_lane(const struct iso_trainer_spec *s, int leader)
+{
+    return (size_t)share(s, (int64_t)s->lanes, leader);
+}
+
+static size_t helper_bytes(const struct iso_trainer_spec *s)
+{
+    return iso_kern_ws_bytes((size_t)s->arch.seq_len, (size_t)s->arch.head);
 }
 
 struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
                                     const struct iso_kern *kern, uint64_t seed)
 {
     struct iso_trainer *t = ISO_NEW(struct iso_trainer);
-    size_t workers = (size_t)spec->workers, T = (size_t)spec->arch.seq_len, blocks = 0;
+    size_t leaders = (size_t)count_leaders(spec), T = (size_t)spec->arch.seq_len, blocks = 0;
     t->spec = *spec;
+    t->leaders = (int)leaders;
     t->model = iso_model_new(&spec->arch, kern, true);
     iso_params_start(&t->model->params, t->model->w, &spec->arch, seed);
     t->optim = iso_optim_new(t->model, &spec->peak, spec->workers);
     t->team = iso_team_new(spec->workers);
     iso_watch_init(&t->watch, spec->steps);
-    t->pass = ISO_NEW_N(struct iso_pass *, workers);
-    t->grad = ISO_NEW_N(struct iso_lane_blocks, workers);
-    t->rows = ISO_NEW_N(int32_t *, workers);
-    t->each = iso_alloc_aligned(workers, sizeof *t->each);
-    for (size_t i = 0; i < workers; i++) {
+    t->pass = ISO_NEW_N(struct iso_pass *, leaders);
+    t->crew = ISO_NEW_N(struct iso_crew *, leaders);
+    t->grad = ISO_NEW_N(struct iso_lane_blocks, leaders);
+    t->rows = ISO_NEW_N(int32_t *, leaders);
+    t->each = iso_alloc_aligned(leaders, sizeof *t->each);
+    for (size_t i = 0; i < leaders; i++) {
         t->pass[i] = iso_pass_new(t->model, pass_size(spec));
+        int helpers = count_helpers(spec, (int)i);
+        if (helpers > 0) {
+            t->crew[i] = iso_crew_new(kern, helpers, helper_bytes(spec));
+            iso_pass_join(t->pass[i], t->crew[i]);
+        }
         iso_lane_blocks_init(&t->grad[i], kern, t->model->params.floats, first_lane(spec, (int)i),
                              first_lane(spec, (int)i + 1));
         t->rows[i] = ISO_NEW_N(int32_t, spec->micro * (T + 1));
@@ -87,12 +114,14 @@ void iso_trainer_free(struct iso_trainer *t)
     if (!t)
         return;
     iso_team_free(t->team);
-    for (int i = 0; i < t->spec.workers; i++) {
+    for (int i = 0; i < t->leaders; i++) {
         iso_pass_free(t->pass[i]);
+        iso_crew_free(t->crew[i]);
         iso_lane_blocks_release(&t->grad[i]);
         free(t->rows[i]);
     }
     free(t->pass);
+    free(t->crew);
     free(t->grad);
     free(t->rows);
     free(t->each);
@@ -104,6 +133,40 @@ void iso_trainer_free(struct iso_trainer *t)
     iso_model_free(t->model);
     free(t);
 }
+
+/* --- leaders and helpers --- */
+
+struct leading {
+    struct iso_trainer *t;
+    void (*fn)(void *ctx, int leader);
+    void *ctx;
+};
+
+static void lead_or_help(void *ctx, int worker)
+{
+    const struct leading *l = ctx;
+    struct iso_trainer *t = l->t;
+    int leader = worker % t->leaders;
+    if (worker != leader) {
+        iso_crew_help(t->crew[leader], worker / t->leaders - 1);
+        return;
+    }
+    l->fn(l->ctx, leader);
+    if (t->crew[leader])
+        iso_crew_close(t->crew[leader]);
+}
+
+/* fn once on every leader, with its helpers. */
+static void run_leaders(struct iso_trainer *t, void (*fn)(void *ctx, int leader), void *ctx)
+{
+    struct leading l = {t, fn, ctx};
+    for (int i = 0; i < t->leaders; i++)
+        if (t->crew[i])
+            iso_crew_open(t->crew[i]);
+    iso_team_run(t->team, lead_or_help, &l);
+}
+
+/* --- lanes --- */
 
 /* Rows `first`.. of the source into the worker's buffer. */
 static enum iso_status load(struct round *r, int worker, int64_t first, size_t n)
@@ -215,7 +278,7 @@ enum iso_status iso_trainer_share(struct iso_trainer *t, struct iso_err *err)
 /* The first error that a worker met. */
 static enum iso_status collect(const struct iso_trainer *t, struct iso_err *err)
 {
-    for (int w = 0; w < t->spec.workers; w++)
+    for (int w = 0; w < t->leaders; w++)
         if (t->each[w].status != ISO_OK)
             return iso_fail(err, t->each[w].status, "%s", t->each[w].err.msg);
     return ISO_OK;
@@ -228,14 +291,14 @@ static enum iso_status sum_gradient(struct round *r, struct iso_err *err)
     struct iso_trainer *t = r->t;
     const struct iso_trainer_spec *s = &t->spec;
     if (count_ranks(s) == 1) {
-        r->grad = iso_lane_blocks_rest(t->grad, s->workers, 0, s->lanes, t->rest);
+        r->grad = iso_lane_blocks_rest(t->grad, t->leaders, 0, s->lanes, t->rest);
         return ISO_OK;
     }
     struct iso_lane_block node[ISO_LANE_NODES];
-    size_t n = iso_lane_nodes(node, first_lane(s, 0), first_lane(s, s->workers)), n_add = 0;
+    size_t n = iso_lane_nodes(node, first_lane(s, 0), first_lane(s, t->leaders)), n_add = 0;
     for (size_t i = 0; i < n; i++) {
         struct iso_gradient g =
-            iso_lane_blocks_rest(t->grad, s->workers, node[i].first, node[i].n, t->rest + n_add);
+            iso_lane_blocks_rest(t->grad, t->leaders, node[i].first, node[i].n, t->rest + n_add);
         node[i].at = g.total;
         n_add += g.n_add;
     }
@@ -247,8 +310,8 @@ static enum iso_status sum_gradient(struct round *r, struct iso_err *err)
 static uint64_t total_macs(const struct iso_trainer *t)
 {
     uint64_t sum = 0;
-    for (int w = 0; w < t->spec.workers; w++)
-        sum += t->pass[w]->ws.macs;
+    for (int w = 0; w < t->leaders; w++)
+        sum += t->pass[w]->ws.macs + (t->crew[w] ? iso_crew_macs(t->crew[w]) : 0);
     return sum;
 }
 
@@ -281,7 +344,7 @@ static enum iso_status run_passes(struct round *r, double *loss, struct iso_err 
 {
     struct iso_trainer *t = r->t;
     uint64_t before = total_macs(t);
-    iso_team_run(t->team, train_share, r);
+    run_leaders(t, train_share, r);
     enum iso_status st = iso_comm_agree(t->spec.comm, collect(t, err), err);
     if (st == ISO_OK)
         st = gather_losses(t, total_macs(t) - before, err);
@@ -352,7 +415,7 @@ enum iso_status iso_trainer_validate(struct iso_trainer *t, double *loss,
 {
     struct round r = {.t = t, .source = source, .n = n};
     r.row_loss = ISO_NEW_N(double, (size_t)n);
-    iso_team_run(t->team, validate_share, &r);
+    run_leaders(t, validate_share, &r);
     enum iso_status st = iso_comm_agree(t->spec.comm, collect(t, err), err);
     size_t *first = ISO_NEW_N(size_t, (size_t)count_ranks(&t->spec) + 1);
     for (int rank = 0; rank <= count_ranks(&t->spec); rank++)
@@ -376,13 +439,15 @@ size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_k
         .arch = spec->arch, .dim = iso_dims_of(&spec->arch), .kern = kern, .trainable = true};
     iso_params_init(&m.params, &spec->arch);
     size_t blocks = 0;
-    for (int w = 0; w < spec->workers; w++)
+    int leaders = count_leaders(spec);
+    for (int w = 0; w < leaders; w++)
         blocks += iso_lane_blocks_needed(first_lane(spec, w), first_lane(spec, w + 1));
     size_t bytes = iso_model_bytes(&spec->arch, kern, true) +
                    iso_optim_bytes(&m.params, kern, spec->workers) +
                    blocks * m.params.floats * sizeof(float) +
                    iso_shares_bytes(&m.params, spec->lanes, spec->ranks) +
-                   (size_t)spec->workers * iso_pass_bytes(&m, pass_size(spec));
+                   (size_t)leaders * iso_pass_bytes(&m, pass_size(spec)) +
+                   (size_t)(spec->workers - leaders) * helper_bytes(spec);
     iso_params_release(&m.params);
     return bytes;
 }
@@ -397,12 +462,13 @@ static void one_pass(void *ctx, int w)
 
 struct iso_estimate iso_trainer_estimate(struct iso_trainer *t)
 {
-    iso_team_run(t->team, one_pass, t); /* the first one touches all memory */
+    run_leaders(t, one_pass, t); /* the first one touches all memory */
     double start = iso_time_now();
-    iso_team_run(t->team, one_pass, t);
+    run_leaders(t, one_pass, t);
     double row = (iso_time_now() - start) / (double)t->spec.micro;
-    double workers = t->spec.workers * count_ranks(&t->spec);
-    double rows_of_one = ceil((double)t->spec.batch / workers);
-    return (struct iso_estimate){.step = row * rows_of_one + iso_optim_seconds(t->optim) / workers,
-                                 .validation_row = row / 3 / workers};
+    double ranks = count_ranks(&t->spec), leaders = t->leaders * ranks;
+    double rows_of_one = ceil((double)t->spec.batch / leaders);
+    double optim = iso_optim_seconds(t->optim) / (t->spec.workers * ranks);
+    return (struct iso_estimate){.step = row * rows_of_one + optim,
+                                 .validation_row = row / 3 / leaders};
 }

@@ -3,7 +3,8 @@
  * The batch is cut into lanes (plan/lanes.h).  A worker runs whole lanes, a few sequences at a
  * time, through the entire network into gradient blocks; blocks are added up in a fixed tree over
  * lane numbers (tree.h), tensor by tensor, and each tensor is updated; then the weights are packed
- * again.  The workers meet three times in a step.
+ * again.  The workers meet three times in a step.  Workers beyond the number of lanes help those who
+ * have one (kern/crew.h).
  *
  * Several ranks share the lanes, the rows of a validation and the optimiser's items (shares.h); all
  * of them have all weights, and call the same functions.
@@ -34,7 +35,7 @@ struct iso_trainer_spec {
     int64_t steps;         /* of the whole run */
     size_t batch;          /* sequences per step */
     size_t lanes, micro;   /* plan/lanes.h */
-    int workers;           /* at most one for each lane is of use */
+    int workers;           /* threads */
     int ranks, rank;       /* this one of so many; 0 ranks: a process alone */
     struct iso_comm *comm; /* of the ranks; NULL for a process alone */
 };
@@ -44,10 +45,12 @@ struct iso_trainer {
     struct iso_model *model;
     struct iso_optim *optim;
     struct iso_team *team;
-    struct iso_pass **pass;       /* [workers] */
-    struct iso_lane_blocks *grad; /* [workers] */
-    int32_t **rows;               /* [workers][micro, T+1] */
-    struct iso_worker *each;      /* [workers] */
+    int leaders;                  /* workers that run lanes; the others help them (kern/crew.h) */
+    struct iso_pass **pass;       /* [leaders] */
+    struct iso_crew **crew;       /* [leaders]; NULL: nobody helps */
+    struct iso_lane_blocks *grad; /* [leaders] */
+    int32_t **rows;               /* [leaders][micro, T+1] */
+    struct iso_worker *each;      /* [leaders] */
     double *lane_loss;            /* [lanes] of this step */
     struct iso_addition *rest;    /* room for what is left to add up of the gradient */
     struct iso_shares shares;     /* of the ranks */
