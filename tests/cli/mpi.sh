@@ -85,8 +85,7 @@ pgrep -f "$work" >/dev/null && fail "mpirun was killed, ranks are left: $(pgrep 
 # Without --threads, ranks on the same cores divide them.
 mpi=(--bind-to none)
 ranks 2 "$I" train run.yaml --out shared --set steps=1 2>log || fail "ranks on the same cores: $(cat log)"
-cores=$(($(nproc) / 2)) # a rank has three lanes
-[ $cores -lt 3 ] || cores=3
+cores=$(($(nproc) / 2))
 [ $cores -gt 0 ] || cores=1
 grep -q "2 ranks of $cores threads" log || fail "ranks on the same cores: $(cat log)"
 mpi=()
