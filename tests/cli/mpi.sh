@@ -18,7 +18,7 @@ check() { # NAME SET...
     same "$name" "$name-cut" "$name killed on 3 ranks, resumed on 2"
 }
 mechanisms check
-mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
 train 3 1 tcp --set r=2 || fail "TCP"
 same linear tcp "3 ranks over TCP"
 mpi=()
