@@ -92,7 +92,9 @@ struct job {
     const char **names;  /* of the base and the variants */
     struct iso_analysis analysis;
     struct iso_compare compare;
-    struct iso_evals evals; /* of the first table, where it is a study that has them */
+    /* Of the first table and of the first beyond the grid, where they are studies that have them.
+     */
+    struct iso_evals evals, beyond_evals;
     struct iso_runs rate_runs, beyond;
     struct iso_regret rates; /* of --rates */
     bool has_analysis, has_compare, has_rates;
@@ -105,6 +107,7 @@ static void release(struct job *job)
     if (job->has_analysis)
         iso_analysis_release(&job->analysis);
     iso_evals_release(&job->evals);
+    iso_evals_release(&job->beyond_evals);
     iso_regret_release(&job->rates);
     iso_runs_release(&job->rate_runs);
     iso_runs_release(&job->beyond);
@@ -129,6 +132,8 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
         st = iso_fit_args_check(&a->fit, &job->base, err);
     if (st == ISO_OK && a->beyond.n > 0)
         st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &a->how, err);
+    if (st == ISO_OK && a->beyond.n > 0)
+        st = iso_evals_read(&job->beyond_evals, a->beyond.at[0], err);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
     return st;
@@ -222,7 +227,8 @@ static enum iso_status write_paper(const struct job *job, const char *dir, struc
                                     .compare = job->has_compare ? &job->compare : NULL,
                                     .evals = job->evals.n_model > 0 ? &job->evals : NULL,
                                     .rates = job->has_rates ? &job->rates : NULL,
-                                    .beyond = &job->beyond};
+                                    .beyond = &job->beyond,
+                                    .beyond_evals = &job->beyond_evals};
     return iso_paper_write(paper, iso_path_in(dir, "paper").text, err);
 }
 

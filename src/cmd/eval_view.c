@@ -4,11 +4,21 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/table.h"
+#include "fit/put.h"
 #include "fit/saturate.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+static bool all_cut(const struct iso_eval_job *j, const struct iso_eval_subject *s,
+                    const char *axis)
+{
+    for (size_t i = 0; i < j->suite.n; i++)
+        if (iso_str_eq(j->suite.task[i].axis, axis) && s->score[i].cut < s->score[i].n)
+            return false;
+    return true;
+}
 
 struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct iso_eval_subject *s,
                                    const char *axis)
@@ -21,7 +31,8 @@ struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct is
             sum.accuracy += s->score[i].accuracy;
             n++;
         }
-    return (struct iso_eval_axis){sum.loss / n, sum.accuracy / n};
+    return all_cut(j, s, axis) ? (struct iso_eval_axis){NAN, NAN}
+                               : (struct iso_eval_axis){sum.loss / n, sum.accuracy / n};
 }
 
 bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t i)
@@ -30,6 +41,21 @@ bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t i)
         if (iso_str_eq(j->suite.task[k].axis, j->suite.task[i].axis))
             return false;
     return true;
+}
+
+void iso_eval_warn_cut(const struct iso_eval_job *j)
+{
+    for (size_t i = 0; i < j->suite.n; i++) {
+        const char *axis = j->suite.task[i].axis;
+        size_t n = 0;
+        for (size_t k = 0; iso_eval_first_of_axis(j, i) && k < j->n; k++)
+            n += all_cut(j, &j->subject[k], axis);
+        if (n)
+            iso_log_warn("%s: every prompt is too long for %zu of %zu models and lost its left "
+                         "end, so the axis has no mean there; use fewer examples in a prompt, or "
+                         "models trained on longer rows",
+                         axis, n, j->n);
+    }
 }
 
 /* The mean centred accuracy over the tasks with a baseline; NaN when there are none. */
@@ -113,7 +139,7 @@ static void print_saturation(const struct iso_eval_job *j, enum iso_table_format
         bool again = k && iso_str_eq(j->subject[k].checkpoint, j->subject[k - 1].checkpoint);
         size_t n = again ? 0 : list_depths(depth, j, k);
         for (size_t i = 0; n > 1 && i < j->suite.n; i++)
-            if (iso_eval_first_of_axis(j, i))
+            if (iso_eval_first_of_axis(j, i) && !all_cut(j, depth[0], j->suite.task[i].axis))
                 put_saturation(&t, j, j->suite.task[i].axis, depth, n);
     }
     if (t.n_cell > t.n_col) {
@@ -140,8 +166,8 @@ void iso_eval_print_tables(const struct iso_eval_job *j)
             iso_table_put(&t, j->suite.task[i].axis);
             iso_table_put(&t, j->subject[k].label);
             struct iso_eval_axis a = iso_eval_axis(j, &j->subject[k], j->suite.task[i].axis);
-            iso_table_putf(&t, "%.4f", a.loss);
-            iso_table_putf(&t, "%.4f", a.accuracy);
+            iso_put_number(&t, "%.4f", a.loss);
+            iso_put_number(&t, "%.4f", a.accuracy);
         }
     iso_table_print(stdout, &t, format);
     iso_table_release(&t);
@@ -224,7 +250,7 @@ void iso_eval_print_study(const struct iso_eval_job *j)
         iso_table_putf(&t, "%.4f", s->run->loss);
         for (size_t i = 0; i < j->suite.n; i++)
             if (iso_eval_first_of_axis(j, i))
-                iso_table_putf(&t, "%.4f", iso_eval_axis(j, s, j->suite.task[i].axis).loss);
+                iso_put_number(&t, "%.4f", iso_eval_axis(j, s, j->suite.task[i].axis).loss);
     }
     iso_table_print(stdout, &t, j->args->latex ? ISO_TABLE_LATEX : ISO_TABLE_TEXT);
     iso_table_release(&t);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 /* Columns that are read. */
-enum { RUN, BUDGET, R, VAL_LOSS, RECUR, AXIS, TASK, LOSS, ACCURACY, N_COLUMN };
-static const char *const column_name[N_COLUMN] = {"run",  "budget", "r",    "val_loss", "recur",
-                                                  "axis", "task",   "loss", "accuracy"};
+enum { RUN, BUDGET, R, VAL_LOSS, RECUR, AXIS, TASK, ITEMS, CUT, LOSS, ACCURACY, N_COLUMN };
+static const char *const column_name[N_COLUMN] = {
+    "run", "budget", "r", "val_loss", "recur", "axis", "task", "items", "cut", "loss", "accuracy"};
 
 /* The number of a name in a list, which takes it up when it is new. */
 static size_t name_number(const char ***list, size_t *n, size_t *room, const char *name)
@@ -41,6 +41,7 @@ static struct iso_evals_model *find_model(struct iso_evals *e, const struct iso_
     *m = *like;
     m->loss = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
     m->accuracy = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
+    m->cut = ISO_ARENA_NEW_N(&e->arena, bool, e->n_task);
     for (size_t i = 0; i < e->n_task; i++)
         m->loss[i] = m->accuracy[i] = NAN;
     iso_insert_double(e->keys.budget, &e->keys.n_budget, m->budget);
@@ -64,12 +65,14 @@ static enum iso_status take_row(struct iso_evals *e, const struct iso_csv_row *r
                                 const int *column, const char *path, struct iso_err *err)
 {
     struct iso_evals_model like = {.run = row->field[column[RUN]]};
-    double loss, accuracy;
+    double loss, accuracy, items, cut;
     const struct {
         int column;
         double *to;
-    } numbers[] = {{BUDGET, &like.budget},     {R, &like.r},  {RECUR, &like.recur},
-                   {VAL_LOSS, &like.val_loss}, {LOSS, &loss}, {ACCURACY, &accuracy}};
+    } numbers[] = {{BUDGET, &like.budget}, {R, &like.r},
+                   {RECUR, &like.recur},   {VAL_LOSS, &like.val_loss},
+                   {LOSS, &loss},          {ACCURACY, &accuracy},
+                   {ITEMS, &items},        {CUT, &cut}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         enum iso_status st = number(numbers[i].to, row, column, numbers[i].column, path, err);
         if (st != ISO_OK)
@@ -82,6 +85,7 @@ static enum iso_status take_row(struct iso_evals *e, const struct iso_csv_row *r
     struct iso_evals_model *m = find_model(e, &like);
     m->loss[task] = loss;
     m->accuracy[task] = accuracy;
+    m->cut[task] = cut >= items;
     return ISO_OK;
 }
 
@@ -133,16 +137,30 @@ void iso_evals_release(struct iso_evals *e)
     *e = (struct iso_evals){0};
 }
 
-static double axis_mean(const struct iso_evals *e, const double *x, size_t axis)
+static double axis_mean(const struct iso_evals *e, const struct iso_evals_model *m, const double *x,
+                        size_t axis)
 {
     double sum = 0;
-    size_t n = 0;
+    size_t n = 0, n_cut = 0;
     for (size_t i = 0; i < e->n_task; i++)
         if (e->axis_of[i] == axis) {
             sum += x[i];
+            n_cut += m->cut[i];
             n++;
         }
-    return sum / (double)n;
+    return n_cut < n ? sum / (double)n : NAN;
+}
+
+/* Over one axis, or over the means of all. */
+static double mean_over(const struct iso_evals *e, const struct iso_evals_model *m, const double *x,
+                        size_t axis)
+{
+    double sum = 0;
+    if (axis < e->n_axis)
+        return axis_mean(e, m, x, axis);
+    for (size_t a = 0; a < e->n_axis; a++)
+        sum += axis_mean(e, m, x, a);
+    return sum / (double)e->n_axis;
 }
 
 void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs)
@@ -152,12 +170,12 @@ void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs)
 
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
 {
-    return axis_mean(e, m->loss, axis);
+    return mean_over(e, m, m->loss, axis);
 }
 
 double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
 {
-    return axis_mean(e, m->accuracy, axis);
+    return mean_over(e, m, m->accuracy, axis);
 }
 
 const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r)

@@ -10,6 +10,7 @@ struct iso_evals_model {
     double budget, r, recur; /* trained with r iterations, run at recur */
     double val_loss;
     double *loss, *accuracy; /* [n_task]; NaN where the table has none */
+    bool *cut;               /* [n_task]: every prompt lost its left end */
 };
 
 struct iso_evals {
@@ -34,7 +35,8 @@ void iso_evals_release(struct iso_evals *e);
 /* Gives the budgets the colours that they have in the figures of `runs`. */
 void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs);
 
-/* Plain means over the tasks of an axis; NaN when one is missing. */
+/* Plain means over the tasks of an axis; NaN when one is missing, and when every prompt was cut.
+ * The axis n_axis stands for all: the mean of their means. */
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
 double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
 /* The compute-optimal checkpoint of a budget and r: lowest validation loss, at its trained depth;
@@ -42,7 +44,8 @@ double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_mode
 const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r);
 
 /* Data of the figures: struct iso_evals. */
-extern const struct iso_figure_row iso_fig_eval_budget, iso_fig_eval_loss, iso_fig_eval_accuracy;
+extern const struct iso_figure_row iso_fig_eval_budget, iso_fig_eval_loss, iso_fig_eval_accuracy,
+    iso_fig_eval_all;
 /* The section of a report, for evals with at least one model. */
 struct iso_section iso_evals_section(const struct iso_evals *e);
 

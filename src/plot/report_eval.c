@@ -112,8 +112,8 @@ static enum iso_status put_depths(struct iso_page *page, const struct iso_evals 
 
 static enum iso_status build(struct iso_page *page, const void *data, struct iso_err *err)
 {
-    static const struct iso_figure_row *const figures[] = {&iso_fig_eval_budget, &iso_fig_eval_loss,
-                                                           &iso_fig_eval_accuracy};
+    static const struct iso_figure_row *const figures[] = {
+        &iso_fig_eval_budget, &iso_fig_eval_loss, &iso_fig_eval_all, &iso_fig_eval_accuracy};
     const struct iso_evals *e = data;
     enum iso_status st = ISO_OK;
     for (size_t i = 0; i < sizeof figures / sizeof *figures && st == ISO_OK; i++)
