@@ -192,11 +192,20 @@ static enum iso_status compute(struct job *job, const struct iso_analysis_option
 static enum iso_status write_report(struct job *job, struct iso_operands ops,
                                     const struct report_args *a, struct iso_err *err)
 {
-    size_t n = ops.n + a->compare.n;
-    struct iso_report_input *input = ISO_ARENA_NEW_N(&job->arena, struct iso_report_input, n);
+    const struct {
+        const char *const *at;
+        size_t n;
+    } tables[] = {{(const char *const *)ops.at, ops.n},
+                  {job->tables, a->compare.n},
+                  {a->rates.at, a->rates.n},
+                  {a->beyond.at, a->beyond.n}};
+    struct iso_report_input *input = ISO_ARENA_NEW_N(
+        &job->arena, struct iso_report_input, ops.n + a->compare.n + a->rates.n + a->beyond.n);
+    size_t n = 0;
     enum iso_status st = ISO_OK;
-    for (size_t i = 0; i < n && st == ISO_OK; i++)
-        st = checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : job->tables[i - ops.n], err);
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        for (size_t i = 0; i < tables[k].n && st == ISO_OK; i++)
+            st = checksum(&input[n++], &job->arena, tables[k].at[i], err);
     struct iso_str command = {0};
     command_line(&command);
     const struct iso_fig_rates rates = {&job->rates, &job->base};

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/table.h"
-#include "fit/put.h"
 #include "fit/saturate.h"
 
 #include <math.h>
@@ -31,8 +30,7 @@ struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct is
             sum.accuracy += s->score[i].accuracy;
             n++;
         }
-    return all_cut(j, s, axis) ? (struct iso_eval_axis){NAN, NAN}
-                               : (struct iso_eval_axis){sum.loss / n, sum.accuracy / n};
+    return (struct iso_eval_axis){sum.loss / n, sum.accuracy / n, all_cut(j, s, axis)};
 }
 
 bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t i)
@@ -51,9 +49,9 @@ void iso_eval_warn_cut(const struct iso_eval_job *j)
         for (size_t k = 0; iso_eval_first_of_axis(j, i) && k < j->n; k++)
             n += all_cut(j, &j->subject[k], axis);
         if (n)
-            iso_log_warn("%s: every prompt is too long for %zu of %zu models and lost its left "
-                         "end, so the axis has no mean there; use fewer examples in a prompt, or "
-                         "models trained on longer rows",
+            iso_log_warn("%s: every prompt was too long for %zu of %zu models and lost its left "
+                         "end, the examples first; use fewer examples, or models trained on "
+                         "longer rows",
                          axis, n, j->n);
     }
 }
@@ -139,7 +137,7 @@ static void print_saturation(const struct iso_eval_job *j, enum iso_table_format
         bool again = k && iso_str_eq(j->subject[k].checkpoint, j->subject[k - 1].checkpoint);
         size_t n = again ? 0 : list_depths(depth, j, k);
         for (size_t i = 0; n > 1 && i < j->suite.n; i++)
-            if (iso_eval_first_of_axis(j, i) && !all_cut(j, depth[0], j->suite.task[i].axis))
+            if (iso_eval_first_of_axis(j, i))
                 put_saturation(&t, j, j->suite.task[i].axis, depth, n);
     }
     if (t.n_cell > t.n_col) {
@@ -148,6 +146,12 @@ static void print_saturation(const struct iso_eval_job *j, enum iso_table_format
     }
     iso_table_release(&t);
     free(depth);
+}
+
+/* A mean over shortened prompts says so. */
+static void put_mean(struct iso_table *t, double mean, bool cut)
+{
+    iso_table_putf(t, cut ? "%.4f cut" : "%.4f", mean);
 }
 
 void iso_eval_print_tables(const struct iso_eval_job *j)
@@ -166,8 +170,8 @@ void iso_eval_print_tables(const struct iso_eval_job *j)
             iso_table_put(&t, j->suite.task[i].axis);
             iso_table_put(&t, j->subject[k].label);
             struct iso_eval_axis a = iso_eval_axis(j, &j->subject[k], j->suite.task[i].axis);
-            iso_put_number(&t, "%.4f", a.loss);
-            iso_put_number(&t, "%.4f", a.accuracy);
+            put_mean(&t, a.loss, a.cut);
+            put_mean(&t, a.accuracy, a.cut);
         }
     iso_table_print(stdout, &t, format);
     iso_table_release(&t);
@@ -220,6 +224,12 @@ void iso_eval_print_json(const struct iso_eval_job *j)
                 iso_json_put_number(&w, j->suite.task[i].axis,
                                     iso_eval_axis(j, s, j->suite.task[i].axis).accuracy);
         iso_json_end(&w, '}');
+        iso_json_begin(&w, "axis_cut", '{');
+        for (size_t i = 0; i < j->suite.n; i++)
+            if (iso_eval_first_of_axis(j, i))
+                iso_json_put_bool(&w, j->suite.task[i].axis,
+                                  iso_eval_axis(j, s, j->suite.task[i].axis).cut);
+        iso_json_end(&w, '}');
         iso_json_begin(&w, "tasks", '[');
         for (size_t i = 0; i < j->suite.n; i++)
             put_task_json(&w, &j->suite.task[i], &s->score[i]);
@@ -249,8 +259,10 @@ void iso_eval_print_study(const struct iso_eval_job *j)
         iso_table_putf(&t, "%d", s->recur);
         iso_table_putf(&t, "%.4f", s->run->loss);
         for (size_t i = 0; i < j->suite.n; i++)
-            if (iso_eval_first_of_axis(j, i))
-                iso_put_number(&t, "%.4f", iso_eval_axis(j, s, j->suite.task[i].axis).loss);
+            if (iso_eval_first_of_axis(j, i)) {
+                struct iso_eval_axis a = iso_eval_axis(j, s, j->suite.task[i].axis);
+                put_mean(&t, a.loss, a.cut);
+            }
     }
     iso_table_print(stdout, &t, j->args->latex ? ISO_TABLE_LATEX : ISO_TABLE_TEXT);
     iso_table_release(&t);

@@ -137,29 +137,26 @@ void iso_evals_release(struct iso_evals *e)
     *e = (struct iso_evals){0};
 }
 
-static double axis_mean(const struct iso_evals *e, const struct iso_evals_model *m, const double *x,
-                        size_t axis)
+static double axis_mean(const struct iso_evals *e, const double *x, size_t axis)
 {
     double sum = 0;
-    size_t n = 0, n_cut = 0;
+    size_t n = 0;
     for (size_t i = 0; i < e->n_task; i++)
         if (e->axis_of[i] == axis) {
             sum += x[i];
-            n_cut += m->cut[i];
             n++;
         }
-    return n_cut < n ? sum / (double)n : NAN;
+    return sum / (double)n;
 }
 
 /* Over one axis, or over the means of all. */
-static double mean_over(const struct iso_evals *e, const struct iso_evals_model *m, const double *x,
-                        size_t axis)
+static double mean_over(const struct iso_evals *e, const double *x, size_t axis)
 {
     double sum = 0;
     if (axis < e->n_axis)
-        return axis_mean(e, m, x, axis);
+        return axis_mean(e, x, axis);
     for (size_t a = 0; a < e->n_axis; a++)
-        sum += axis_mean(e, m, x, a);
+        sum += axis_mean(e, x, a);
     return sum / (double)e->n_axis;
 }
 
@@ -170,12 +167,21 @@ void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs)
 
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
 {
-    return mean_over(e, m, m->loss, axis);
+    return mean_over(e, m->loss, axis);
 }
 
 double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
 {
-    return mean_over(e, m, m->accuracy, axis);
+    return mean_over(e, m->accuracy, axis);
+}
+
+bool iso_evals_cut(const struct iso_evals *e, size_t axis)
+{
+    for (size_t k = 0; k < e->n_model; k++)
+        for (size_t i = 0; i < e->n_task; i++)
+            if (e->axis_of[i] == axis && !e->model[k].cut[i])
+                return false;
+    return true;
 }
 
 const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r)

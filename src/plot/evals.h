@@ -35,10 +35,12 @@ void iso_evals_release(struct iso_evals *e);
 /* Gives the budgets the colours that they have in the figures of `runs`. */
 void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs);
 
-/* Plain means over the tasks of an axis; NaN when one is missing, and when every prompt was cut.
- * The axis n_axis stands for all: the mean of their means. */
+/* Plain means over the tasks of an axis; NaN when one is missing.  The axis n_axis stands for all:
+ * the mean of their means. */
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
 double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
+/* Whether every prompt of an axis lost its left end, in all models. */
+bool iso_evals_cut(const struct iso_evals *e, size_t axis);
 /* The compute-optimal checkpoint of a budget and r: lowest validation loss, at its trained depth;
  * NULL when there is none. */
 const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r);

@@ -20,8 +20,11 @@ static void init(struct iso_figure *f, const struct iso_evals *e)
     const size_t n = n_panels(e), cols = n < MOST_COLS ? n : n == 4 ? 2 : MOST_COLS;
     iso_figure_init(f, (struct iso_panel_grid){
                            .rows = (n + cols - 1) / cols, .cols = cols, .panel_height = 170});
-    for (size_t a = 0; a < n; a++)
-        f->panel[a].title = a < e->n_axis ? iso_figure_plain(f, e->axis[a]) : "Mean of the axes";
+    for (size_t a = 0; a < e->n_axis; a++)
+        f->panel[a].title = iso_arena_printf(&f->arena, "%s%s", iso_figure_plain(f, e->axis[a]),
+                                             iso_evals_cut(e, a) ? " (all prompts cut)" : "");
+    if (n > e->n_axis)
+        f->panel[e->n_axis].title = "Mean of the axes";
 }
 
 static void add_model(struct iso_panel *p, struct iso_series *s, double x, double y,
