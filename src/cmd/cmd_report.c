@@ -134,6 +134,8 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
         st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &a->how, err);
     if (st == ISO_OK && a->beyond.n > 0)
         st = iso_evals_read(&job->beyond_evals, a->beyond.at[0], err);
+    if (st == ISO_OK && a->beyond.n > 0)
+        iso_evals_join(&job->beyond_evals, &job->beyond);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
     return st;
@@ -304,11 +306,13 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, a->rates.at, a->rates.n, err);
     if (st == ISO_OK)
+        st = iso_fit_check_overwrite(a->out, a->beyond.at, a->beyond.n, err);
+    if (st == ISO_OK)
         st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)
         st = iso_evals_read(&job.evals, ops.at[0], err);
     if (st == ISO_OK)
-        iso_evals_colours(&job.evals, &job.base);
+        iso_evals_join(&job.evals, &job.base);
     if (st == ISO_OK)
         st = judge_rates(&job, &a->rates, err);
     if (st == ISO_OK)

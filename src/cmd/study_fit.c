@@ -40,7 +40,7 @@ static enum iso_status write_report(const struct iso_analysis *analysis, const c
                                      .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
                                      .bytes = text.len};
     if (st == ISO_OK)
-        iso_evals_colours(&evals, analysis->runs);
+        iso_evals_join(&evals, analysis->runs);
     struct iso_section section = iso_evals_section(&evals);
     struct iso_report report = {.analysis = analysis,
                                 .title = title,

@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "fit/stats.h"
 
 #include <math.h>
@@ -39,6 +40,7 @@ static struct iso_evals_model *find_model(struct iso_evals *e, const struct iso_
             return &e->model[i];
     struct iso_evals_model *m = ISO_PUSH(e->model, e->n_model, e->model_room);
     *m = *like;
+    m->trained = like->r;
     m->loss = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
     m->accuracy = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
     m->cut = ISO_ARENA_NEW_N(&e->arena, bool, e->n_task);
@@ -160,8 +162,37 @@ static double mean_over(const struct iso_evals *e, const double *x, size_t axis)
     return sum / (double)e->n_axis;
 }
 
-void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs)
+/* Its run in the fit: of the same name, or of the same loss where the table has no names. */
+static const struct iso_run *run_of(const struct iso_evals_model *m, const struct iso_runs *runs)
 {
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i];
+        if (*run->id ? iso_str_eq(run->id, m->run)
+                     : run->r == m->r && fabs(run->loss - m->val_loss) < 1e-6)
+            return run;
+    }
+    return NULL;
+}
+
+void iso_evals_join(struct iso_evals *e, const struct iso_runs *runs)
+{
+    const size_t n = e->n_model;
+    e->n_model = e->keys.n_budget = e->keys.n_r = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct iso_evals_model m = e->model[i];
+        const struct iso_run *run = run_of(&m, runs);
+        if (!run)
+            continue;
+        m.r = run->r;
+        iso_insert_double(e->keys.budget, &e->keys.n_budget, m.budget);
+        iso_insert_double(e->keys.r, &e->keys.n_r, m.r);
+        e->model[e->n_model++] = m;
+    }
+    if (e->n_model < n)
+        iso_log_warn(
+            "eval.csv: %zu of %zu scored models are of runs that were not fitted; they are "
+            "not shown",
+            n - e->n_model, n);
     iso_fig_share_colours(&e->keys, &e->arena, runs);
 }
 
@@ -189,7 +220,7 @@ const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double b
     const struct iso_evals_model *best = NULL;
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
-        if (m->budget == budget && m->r == r && m->recur == r && isfinite(m->val_loss) &&
+        if (m->budget == budget && m->r == r && m->recur == m->trained && isfinite(m->val_loss) &&
             (!best || m->val_loss < best->val_loss))
             best = m;
     }

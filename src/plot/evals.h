@@ -7,7 +7,8 @@
 
 struct iso_evals_model {
     const char *run;
-    double budget, r, recur; /* trained with r iterations, run at recur */
+    double budget, r;
+    double trained, recur; /* iterations; r but for runs whose iterations share nothing */
     double val_loss;
     double *loss, *accuracy; /* [n_task]; NaN where the table has none */
     bool *cut;               /* [n_task]: every prompt lost its left end */
@@ -32,8 +33,9 @@ enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t le
 enum iso_status iso_evals_read(struct iso_evals *e, const char *study, struct iso_err *err);
 void iso_evals_release(struct iso_evals *e);
 
-/* Gives the budgets the colours that they have in the figures of `runs`. */
-void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs);
+/* Keeps the models of `runs`, which are those of the fit, with the r that they have there, and
+ * gives the budgets the colours of its figures. */
+void iso_evals_join(struct iso_evals *e, const struct iso_runs *runs);
 
 /* Plain means over the tasks of an axis; NaN when one is missing.  The axis n_axis stands for all:
  * the mean of their means. */

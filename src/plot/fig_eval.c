@@ -94,7 +94,7 @@ static bool add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t 
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
         y[n] = iso_evals_loss(e, m, axis);
-        if (m->r != r || m->recur != r || !isfinite(m->val_loss) || !isfinite(y[n]))
+        if (m->r != r || m->recur != m->trained || !isfinite(m->val_loss) || !isfinite(y[n]))
             continue;
         x[3 * n++ + 1] = m->val_loss;
         mean += m->val_loss;
@@ -129,7 +129,7 @@ static bool add_losses(struct iso_panel *p, const struct iso_evals *e, size_t ax
     iso_axis_set(&p->y, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
-        if (m->recur == m->r)
+        if (m->recur == m->trained)
             add_model(p, marks(p, e, m), m->val_loss, iso_evals_loss(e, m, axis), m, "loss");
     }
     bool any = false;
@@ -178,7 +178,7 @@ static const char *build_accuracy(struct iso_figure *f, const void *data)
         iso_axis_set(&p->y, "Accuracy", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
         for (size_t i = 0; i < e->n_model; i++) {
             const struct iso_evals_model *m = &e->model[i];
-            if (m->recur == m->r)
+            if (m->recur == m->trained)
                 add_model(p, marks(p, e, m), iso_evals_loss(e, m, a), iso_evals_accuracy(e, m, a),
                           m, "accuracy");
         }
@@ -206,7 +206,7 @@ static const char *build_all(struct iso_figure *f, const void *data)
     iso_axis_set(&p->y, "Accuracy", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
-        if (m->recur == m->r)
+        if (m->recur == m->trained)
             add_model(p, marks(p, e, m), m->val_loss, iso_evals_accuracy(e, m, e->n_axis), m,
                       "accuracy");
     }

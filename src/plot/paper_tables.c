@@ -371,7 +371,7 @@ static const struct iso_evals_model *scores_of(const struct iso_evals *e, const 
 {
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
-        if (m->r == run->r && m->recur == run->r && fabs(m->val_loss - run->loss) < 1e-6)
+        if (m->r == run->r && m->recur == m->trained && fabs(m->val_loss - run->loss) < 1e-6)
             return m;
     }
     return NULL;

@@ -44,8 +44,8 @@ PY
 
 # Where every prompt of an axis was cut, its mean says so; where some were, the column of the tasks.
 run > "$tmp/tables" 2> "$tmp/log" || fail "tables"
-grep -qE '^Depth of aliases  m.safetensors +[0-9.]+ cut +[0-9.]+ cut$' "$tmp/tables" || fail "cut: $(cat "$tmp/tables")"
-grep -qE '^Reasoning primitives  m.safetensors +[0-9.]+ +[0-9.]+$' "$tmp/tables" || fail "not cut: $(cat "$tmp/tables")"
+grep -qE '^Depth of aliases +m.safetensors +[0-9.]+ cut +[0-9.]+ cut$' "$tmp/tables" || fail "cut: $(cat "$tmp/tables")"
+grep -qE '^Reasoning primitives +m.safetensors +[0-9.]+ +[0-9.]+$' "$tmp/tables" || fail "not cut: $(cat "$tmp/tables")"
 [ "$(grep -c 'Depth of aliases: every prompt was too long for 1 of 1 models' "$tmp/log")" = 1 ] || fail "the warning"
 ! grep -q 'Reasoning primitives: every' "$tmp/log" || fail "a warning for nothing"
 

@@ -208,6 +208,7 @@ expect 2 "found \"jont\". Did you mean joint?" "$runs" --out "$dir/x" --law jont
 expect 2 "--injection: expected" "$runs" --out "$dir/x" --injection twice
 expect 2 "would overwrite its input" "$dir/study" --out "$dir/study/../study"
 expect 2 "would overwrite its input" "$runs" --rates "$dir/study" --out "$dir/study"
+expect 2 "would overwrite its input" "$runs" --beyond "$dir/study" --paper --out "$dir/study"
 cmp "$runs" "$dir/study/runs.csv" || fail "the input was overwritten"
 expect 1 "column n_embed: --embeddings needs it" "$runs" --out "$dir/x" --embeddings
 expect 1 "no-such.csv" "$dir/no-such.csv" --out "$dir/x"
