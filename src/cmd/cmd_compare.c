@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "cmd/fit_args.h"
+#include "fit/anchor.h"
 #include "fit/compare.h"
 
 #include <stdio.h>
@@ -20,6 +21,7 @@ static const struct compare_args defaults = {.level = 0.95};
 #define AT(field) offsetof(struct compare_args, field)
 static const struct iso_opt options[] = {
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_anchor_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {"level", .kind = ISO_OPT_NUMBER, .offset = AT(level),
      .help = "confidence level of the intervals", .min = 0.5, .max = 0.999},
@@ -65,8 +67,11 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_fit_args_options(&o.fit, &a->fit, err);
     o.fit.level = a->level;
-    for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
-        st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, &a->how, err);
+    struct iso_runs_how how = a->how;
+    for (size_t i = 0; st == ISO_OK && i < ops.n; i++) {
+        st = iso_runs_read(&tables[i], (const char *const *)&ops.at[i], 1, &how, err);
+        how.anchor = iso_anchor_name(tables[0].anchor); /* the base's, for all */
+    }
     for (size_t i = 0; st == ISO_OK && i < ops.n; i++)
         st = iso_fit_args_check(&a->fit, &tables[i], err);
     if (st == ISO_OK)

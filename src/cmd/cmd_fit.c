@@ -41,6 +41,7 @@ static const struct iso_opt options[] = {
     {"phi", .kind = ISO_OPT_NUMBER, .offset = AT(phi), .help = "the same for phi", .min = -3,
      .max = 3},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_anchor_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cmd/fit_args.h"
+#include "fit/anchor.h"
 #include "plot/paper.h"
 #include "plot/report.h"
 
@@ -38,6 +39,7 @@ static const struct iso_opt options[] = {
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print the files that were written, and the fit, as JSON"},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_anchor_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},
     {0},
@@ -123,15 +125,17 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
     const struct iso_strings *variants = &a->compare;
     enum iso_status st =
         iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, &a->how, err);
+    struct iso_runs_how how = a->how;
+    how.anchor = iso_anchor_name(job->base.anchor); /* the base's, for all */
     job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, variants->n + 1);
     for (size_t i = 0; i < variants->n && st == ISO_OK; i++) {
-        st = iso_runs_read(&job->variant[i], &job->tables[i], 1, &a->how, err);
+        st = iso_runs_read(&job->variant[i], &job->tables[i], 1, &how, err);
         job->n_variant = i + 1;
     }
     if (st == ISO_OK)
         st = iso_fit_args_check(&a->fit, &job->base, err);
     if (st == ISO_OK && a->beyond.n > 0)
-        st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &a->how, err);
+        st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &how, err);
     if (st == ISO_OK && a->beyond.n > 0)
         st = iso_evals_read(&job->beyond_evals, a->beyond.at[0], err);
     if (st == ISO_OK && a->beyond.n > 0)
@@ -171,7 +175,8 @@ static enum iso_status judge_rates(struct job *job, const struct iso_strings *ta
 {
     if (tables->n == 0)
         return ISO_OK;
-    enum iso_status st = iso_runs_read(&job->rate_runs, tables->at, tables->n, NULL, err);
+    enum iso_status st = iso_runs_read(&job->rate_runs, tables->at, tables->n,
+                                       &(const struct iso_runs_how){.anchor = "both"}, err);
     if (st == ISO_OK)
         st = iso_regret_run(&job->rates, &job->rate_runs, NAN, err);
     job->has_rates = st == ISO_OK;

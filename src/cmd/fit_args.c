@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "cmd/choices.h"
 #include "cmd/options.h"
+#include "fit/anchor.h"
 #include "fit/solver.h"
 
 #include <inttypes.h>
@@ -62,6 +63,24 @@ static const struct iso_opt table_opts[] = {
 };
 
 const struct iso_opt_table iso_table_options = {table_opts, NULL};
+
+static const char *anchor_name(size_t i)
+{
+    return iso_anchor_name((enum iso_anchor)(ISO_ANCHOR_PLAIN + i));
+}
+
+static const struct iso_choice anchor_names = {"Anchors", anchor_name, NULL};
+
+static const struct iso_opt anchor_opts[] = {
+    {"anchor", .kind = ISO_OPT_CHOICE, .offset = offsetof(struct iso_runs_how, anchor),
+     .arg = "KIND",
+     .help = "the r = 1 runs that looped ones are compared with: the plain stack, "
+             "the unshared control",
+     .fallback = "plain where there are plain runs, else unshared", .choice = &anchor_names},
+    {0},
+};
+
+const struct iso_opt_table iso_anchor_options = {anchor_opts, NULL};
 
 static const char *interval_name(size_t i)
 {

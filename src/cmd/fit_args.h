@@ -16,6 +16,8 @@ struct iso_fit_args {
 extern const struct iso_opt_table iso_fit_options;
 /* For a command that reads tables of runs and has a struct iso_runs_how. */
 extern const struct iso_opt_table iso_table_options;
+/* For a command that fits runs and has a struct iso_runs_how. */
+extern const struct iso_opt_table iso_anchor_options;
 /* For a command that has a struct iso_interval_args. */
 struct iso_interval_args {
     double level;

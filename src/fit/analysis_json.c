@@ -1,5 +1,6 @@
 /* An analysis as JSON, every number in full precision: see analysis.h and docs/fitting.md. */
 #include "fit/analysis.h"
+#include "fit/anchor.h"
 
 #include "fit/predict.h"
 #include "fit/put.h"
@@ -101,6 +102,8 @@ static void put_jackknife(struct iso_json_out *w, const struct iso_jackknife *j)
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", row->budget);
         iso_json_put_number(w, "r", row->r);
+        if (row->unshared > 0)
+            iso_json_put_number(w, "unshared", row->unshared);
         put_count(w, "n_runs", row->n_runs);
         iso_json_put_number(w, "phi", row->phi);
         iso_json_put_number(w, "shift", row->shift);
@@ -244,6 +247,8 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", p->budget);
         iso_json_put_number(w, "r", p->r);
+        if (p->unshared > 0)
+            iso_json_put_number(w, "unshared", p->unshared);
         put_count(w, "n_runs", p->n_runs);
         iso_json_put_numbers(w, "coefficients", p->c, 3);
         iso_json_put_number(w, "n", p->n_opt);
@@ -356,6 +361,8 @@ static void put_columns(struct iso_json_out *w, const struct iso_runs *runs)
     for (size_t i = 0; i < runs->n_note; i++)
         iso_json_put_string(w, NULL, runs->note[i]);
     iso_json_end(w, ']');
+    if (iso_anchor_name(runs->anchor))
+        iso_json_put_string(w, "anchor", iso_anchor_name(runs->anchor));
 }
 
 void iso_analysis_write_json(struct iso_json_out *w, const char *key, const struct iso_analysis *s)

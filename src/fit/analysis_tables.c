@@ -114,7 +114,7 @@ static void build_jackknife(struct iso_table *t, const struct iso_analysis *s)
     for (size_t i = 0; s->has_intervals && i < s->intervals.jackknife.n; i++) {
         const struct iso_jackknife_row *row = &s->intervals.jackknife.row[i];
         iso_put_number(t, "%.3g", row->budget);
-        iso_put_number(t, "%g", row->r);
+        iso_put_r(t, row->r, row->unshared);
         iso_table_putf(t, "%zu", row->n_runs);
         iso_put_number(t, "%.3f", row->phi);
         iso_put_number(t, "%+.3f", row->shift);
@@ -187,7 +187,7 @@ static void build_optima(struct iso_table *t, const struct iso_analysis *s)
     for (size_t i = 0; i < s->derived.n_parabolas; i++) {
         const struct iso_parabola *p = &s->derived.parabola[i];
         iso_put_number(t, "%.3g", p->budget);
-        iso_put_number(t, "%g", p->r);
+        iso_put_r(t, p->r, p->unshared);
         iso_table_putf(t, "%zu", p->n_runs);
         put_count(t, p->n_opt);
         put_count(t, p->d_opt);

@@ -29,10 +29,10 @@ static bool same_block(const struct iso_run *a, const struct iso_run *b, enum is
     case ISO_BLOCK_BUDGET:
         return a->budget == b->budget;
     case ISO_BLOCK_CELL:
-        return a->budget == b->budget && a->r == b->r;
+        return iso_same_cell(a, b);
     case ISO_BLOCK_POINT:
-        return a->budget == b->budget && a->r == b->r && a->n_once == b->n_once &&
-               a->n_rec == b->n_rec && a->n_inject == b->n_inject && a->tokens == b->tokens;
+        return iso_same_cell(a, b) && a->n_once == b->n_once && a->n_rec == b->n_rec &&
+               a->n_inject == b->n_inject && a->tokens == b->tokens;
     default:
         return false;
     }

@@ -131,11 +131,14 @@ void iso_check_influence(struct iso_finding *out, const struct iso_check_input *
         return;
     }
     iso_finding_set(out, fabs(most->shift), 0.2);
-    const char *what = isnan(most->r) ? iso_arena_printf(in->arena, "budget %.3g", most->budget)
-                       : isnan(most->budget)
-                           ? iso_arena_printf(in->arena, "r = %g", most->r)
-                           : iso_arena_printf(in->arena, "the cell of budget %.3g and r = %g",
-                                              most->budget, most->r);
+    const char *what =
+        isnan(most->r)        ? iso_arena_printf(in->arena, "budget %.3g", most->budget)
+        : isnan(most->budget) ? iso_arena_printf(in->arena, "r = %g", most->r)
+        : most->unshared > 0
+            ? iso_arena_printf(in->arena, "the cell of budget %.3g and %g unshared iterations",
+                               most->budget, most->unshared)
+            : iso_arena_printf(in->arena, "the cell of budget %.3g and r = %g", most->budget,
+                               most->r);
     out->message = iso_arena_printf(
         in->arena, "leaving out one budget, r or cell moves φ by up to %.3f (to %.3f, without %s)",
         fabs(most->shift), most->phi, what);

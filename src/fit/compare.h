@@ -60,8 +60,10 @@ struct iso_shared_law {
 /* One recipe on the budgets that all recipes of a call share. */
 struct iso_recipe {
     const char *name;
-    const struct iso_runs *runs; /* the r = 1 runs that all use, and its looped ones; owned */
+    const struct iso_runs *runs; /* the r = 1 runs that all use, its control, its looped; owned */
     size_t n_looped;
+    size_t n_control; /* runs of the unshared control: its own, or the base's */
+    bool own_control;
     bool cut;           /* it has runs on other budgets, which are not used */
     struct iso_fit fit; /* of these runs alone */
     struct iso_checks checks;
@@ -86,8 +88,9 @@ struct iso_compare {
     double level;           /* of every interval: 0.95 */
     struct iso_recipe base; /* fitted once: every variant is compared with it */
     size_t n_budgets;       /* that all recipes share */
-    size_t n_plain;         /* r = 1 runs that all recipes use */
+    size_t n_plain;         /* plain r = 1 runs, which all recipes use */
     const char *plain_from; /* whose they are */
+    size_t n_other_anchor;  /* of the base: r = 1 runs that the anchor left out */
     size_t n;
     struct iso_variant *variant;
 };

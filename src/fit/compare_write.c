@@ -91,9 +91,21 @@ static void write_table(struct iso_str *out, const char *title, struct iso_table
 static void write_plain_runs(struct iso_str *out, const struct iso_compare *c)
 {
     if (c->n_plain == 0)
-        iso_str_puts(out, "no runs of r = 1");
+        iso_str_printf(out, "no %sruns of r = 1", c->base.n_control ? "plain " : "");
     else
         iso_str_printf(out, "%zu runs of r = 1, those of %s, for all", c->n_plain, c->plain_from);
+    if (c->base.n_control)
+        iso_str_printf(out, "; %zu of its unshared control", c->base.n_control);
+    if (c->n_other_anchor)
+        iso_str_printf(out, "; its %zu other runs of r = 1 are not used", c->n_other_anchor);
+}
+
+static void write_control(struct iso_str *out, const struct iso_recipe *recipe, const char *base)
+{
+    if (recipe->n_control && recipe->own_control)
+        iso_str_printf(out, "%zu runs of its own unshared control; ", recipe->n_control);
+    else if (recipe->n_control)
+        iso_str_printf(out, "the unshared control of %s; ", base);
 }
 
 static void write_shared_law(struct iso_str *out, const struct iso_variant *v)
@@ -129,6 +141,7 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
         iso_str_printf(out, "%s: %zu looped runs; ", v->own.name, v->own.n_looped);
+        write_control(out, &v->own, c->base.name);
         if (v->n_ignored)
             iso_str_printf(out, "its %zu runs of r = 1 are not used; ", v->n_ignored);
         if (v->n_left)
@@ -223,6 +236,8 @@ static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
     iso_json_put_int(w, "n_runs", (int64_t)v->own.n_looped);
     iso_json_put_int(w, "n_base_runs", (int64_t)c->base.n_looped);
     iso_json_put_int(w, "n_shared_runs", (int64_t)c->n_plain);
+    iso_json_put_int(w, "n_control_runs", (int64_t)v->own.n_control);
+    iso_json_put_bool(w, "own_control", v->own.own_control);
     iso_json_begin(w, "shared_law", '{');
     iso_json_put_number(w, "statistic", v->shared.statistic);
     iso_json_put_number(w, "df", v->shared.df);

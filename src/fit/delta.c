@@ -31,9 +31,14 @@
 enum { PHI = ISO_P_SHAPE };
 
 struct cell {
-    double budget, r;
+    double budget, r, unshared;
     double weight; /* what it says about phi; 0 for r = 1 */
 };
+
+static bool is_of(const struct iso_run *run, const struct cell *cell)
+{
+    return run->budget == cell->budget && run->r == cell->r && run->unshared == cell->unshared;
+}
 
 /* Parameters of every fit to one set of runs. */
 struct laws {
@@ -127,8 +132,7 @@ static void take_looped(struct iso_design *out, const struct job *job, const str
     unsigned *count = ISO_NEW_N(unsigned, job->variant->n + 1);
     for (size_t i = 0; i < job->variant->n; i++) {
         const struct iso_run *run = &job->variant->at[i];
-        count[i] =
-            run->r > 1 && !(without && run->budget == without->budget && run->r == without->r);
+        count[i] = run->r > 1 && !(without && is_of(run, without));
     }
     iso_design_resample(out, &job->variant_x, count);
     free(count);
@@ -141,7 +145,7 @@ static void refit(double *param, const struct iso_design *x, const struct iso_ru
     unsigned *count = ISO_NEW_N(unsigned, runs->n + 1);
     struct iso_design left;
     for (size_t i = 0; i < runs->n; i++)
-        count[i] = !(runs->at[i].budget == without->budget && runs->at[i].r == without->r);
+        count[i] = !is_of(&runs->at[i], without);
     iso_design_resample(&left, x, count);
     if (iso_resample_usable(&left, runs))
         solve_near(param, &left, near);
@@ -202,10 +206,10 @@ static void add_cells(struct job *job, const struct iso_runs *runs)
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
         size_t g = 0;
-        while (g < job->n_cells && (job->cell[g].budget != run->budget || job->cell[g].r != run->r))
+        while (g < job->n_cells && !is_of(run, &job->cell[g]))
             g++;
         if (g == job->n_cells)
-            job->cell[job->n_cells++] = (struct cell){run->budget, run->r, 0};
+            job->cell[job->n_cells++] = (struct cell){run->budget, run->r, run->unshared, 0};
         job->cell[g].weight += worth(job->base_fit, run);
     }
 }

@@ -124,8 +124,7 @@ static double *cell_gradients(size_t *n_cells, const struct iso_fit *fit,
     size_t *cell = ISO_NEW_N(size_t, runs->n + 1);
     *n_cells = 0;
     for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell are together */
-        *n_cells += i == 0 || runs->at[i].budget != runs->at[i - 1].budget ||
-                    runs->at[i].r != runs->at[i - 1].r;
+        *n_cells += i == 0 || !iso_same_cell(&runs->at[i], &runs->at[i - 1]);
         cell[i] = *n_cells - 1;
     }
     double *g = ISO_NEW_N(double, *n_cells * x->n_param + 1);

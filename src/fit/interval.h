@@ -77,6 +77,7 @@ enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena
 
 struct iso_jackknife_row {
     double budget, r;    /* what was left out; NaN when it is not part of it */
+    double unshared;     /* of a cell of the control, its iterations; 0 of another; else NaN */
     size_t n_runs;       /* that remain */
     double phi, shift;   /* shift = phi - phi of all runs */
     const char *problem; /* NULL, or why there is no fit without it */

@@ -15,6 +15,14 @@ void iso_put_number(struct iso_table *t, const char *format, double x)
     iso_table_put(t, text);
 }
 
+void iso_put_r(struct iso_table *t, double r, double unshared)
+{
+    if (unshared > 0)
+        iso_table_putf(t, "%g (%g unshared)", r, unshared);
+    else
+        iso_put_number(t, "%g", r);
+}
+
 double iso_plain_zero(double x, int digits)
 {
     return fabs(x) < 0.5 * pow(10, -digits) ? 0 : x;

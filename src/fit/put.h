@@ -7,6 +7,8 @@
 
 /* A cell; "-" for NaN. */
 void iso_put_number(struct iso_table *t, const char *format, double x);
+/* An r, and of the unshared control its iterations: "1 (4 unshared)". */
+void iso_put_r(struct iso_table *t, double r, double unshared);
 /* 0 for what is printed as a zero with so many digits after the point: no zero has a minus. */
 double iso_plain_zero(double x, int digits);
 /* An interval. */

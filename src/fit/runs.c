@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "fit/anchor.h"
 #include "fit/stats.h"
 
 #include <math.h>
@@ -19,13 +20,14 @@ double iso_run_flops_per_token(const struct iso_run *run)
     return isnan(run->flops_per_token) ? run->budget / run->tokens : run->flops_per_token;
 }
 
-/* By budget, r, size, tokens, seed, then as read: equal designs are together. */
+/* By cell, size, tokens, seed, then as read: equal designs are together. */
 static int compare_runs(const void *va, const void *vb)
 {
     const struct iso_run *a = va, *b = vb;
-    const double keys[][2] = {
-        {a->budget, b->budget}, {a->r, b->r},         {iso_run_params(a), iso_run_params(b)},
-        {a->n_once, b->n_once}, {a->n_rec, b->n_rec}, {a->tokens, b->tokens}};
+    const double keys[][2] = {{a->budget, b->budget},     {a->r, b->r},
+                              {a->unshared, b->unshared}, {iso_run_params(a), iso_run_params(b)},
+                              {a->n_once, b->n_once},     {a->n_rec, b->n_rec},
+                              {a->tokens, b->tokens}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? -1 : 1;
@@ -48,10 +50,9 @@ static bool equal_or_nan(double a, double b)
 
 static bool same_numbers(const struct iso_run *a, const struct iso_run *b)
 {
-    return a->budget == b->budget && a->r == b->r && a->n_once == b->n_once &&
-           a->n_rec == b->n_rec && a->n_inject == b->n_inject && a->tokens == b->tokens &&
-           equal_or_nan(a->loss, b->loss) && equal_or_nan(a->lr_base, b->lr_base) &&
-           iso_str_eq(a->seed, b->seed);
+    return iso_same_cell(a, b) && a->n_once == b->n_once && a->n_rec == b->n_rec &&
+           a->n_inject == b->n_inject && a->tokens == b->tokens && equal_or_nan(a->loss, b->loss) &&
+           equal_or_nan(a->lr_base, b->lr_base) && iso_str_eq(a->seed, b->seed);
 }
 
 static int compare_ids(const void *va, const void *vb)
@@ -113,8 +114,10 @@ enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err)
     }
     iso_runs_sort(runs);
     enum iso_status st = check_ids(runs, err);
-    if (st == ISO_OK)
+    if (st == ISO_OK) {
         drop_duplicates(runs);
+        iso_anchor_settle(runs);
+    }
     return st;
 }
 
@@ -209,9 +212,9 @@ const char *iso_runs_unanchored(const struct iso_runs *runs)
            "looped";
 }
 
-static bool same_cell(const struct iso_run *a, const struct iso_run *b)
+bool iso_same_cell(const struct iso_run *a, const struct iso_run *b)
 {
-    return a->budget == b->budget && a->r == b->r;
+    return a->budget == b->budget && a->r == b->r && a->unshared == b->unshared;
 }
 
 bool iso_runs_cells_scatter(const struct iso_runs *runs)
@@ -220,8 +223,8 @@ bool iso_runs_cells_scatter(const struct iso_runs *runs)
     double nominal = 0;
     for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell are together */
         const struct iso_run *run = &runs->at[i];
-        const bool first = i == 0 || !same_cell(run - 1, run);
-        const bool last = i + 1 == runs->n || !same_cell(run, run + 1);
+        const bool first = i == 0 || !iso_same_cell(run - 1, run);
+        const bool last = i + 1 == runs->n || !iso_same_cell(run, run + 1);
         n_cells += first;
         n_single += first && last;
         n_budgets += i == 0 || run->budget != run[-1].budget;

@@ -4,6 +4,7 @@
  * 2. What is a run without a usable loss is left out with its reason, never dropped silently.
  * 3. What is computed because a column is missing is noted. */
 #include "base/file.h"
+#include "fit/anchor.h"
 #include "fit/roles.h"
 #include "fit/runs.h"
 #include "fit/split.h"
@@ -56,6 +57,10 @@ enum { N_TEXTS = sizeof text_columns / sizeof *text_columns };
 
 /* States of a finished run; every other one means that the loss is not final. */
 static const char *const finished[] = {"", "done", "ok", "finished", "complete", "completed"};
+
+/* Of our own tables: whether the iterations share their weights, and how many there are. */
+#define SHARE      "share"
+#define ITERATIONS "iterations"
 
 /* The row at hand. */
 struct place {
@@ -205,6 +210,32 @@ static enum iso_status complete(const struct place *at, struct iso_run *run)
     return ISO_OK;
 }
 
+/* Our own columns share and iterations.  In a table of other names they may mean anything. */
+static enum iso_status read_control(const struct place *at, struct iso_run *run)
+{
+    const size_t share = iso_sheet_find(at->sheet, SHARE);
+    const size_t iterations = iso_sheet_find(at->sheet, ITERATIONS);
+    bool shared = true;
+    if (!has(at, ISO_ROLE_N_ONCE) || share == SIZE_MAX || is_nothing(at->row->cell[share]))
+        return ISO_OK;
+    const char *text = at->row->cell[share];
+    double x;
+    if (iso_parse_double(text, &x) ? x != 0 && x != 1 : !iso_parse_bool(text, &shared))
+        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column share: \"%.60s\" is neither 0 nor 1",
+                        at->path, at->row->line, text);
+    if (iso_parse_double(text, &x))
+        shared = x == 1;
+    if (shared)
+        return ISO_OK;
+    if (iterations == SIZE_MAX || !iso_parse_double(at->row->cell[iterations], &run->unshared) ||
+        !iso_is_whole(run->unshared, 2, 1e6) || run->r != 1)
+        return iso_fail(at->err, ISO_BAD_INPUT,
+                        "%s:%d: share is 0: an unshared run has r = 1 and a whole number of 2 or "
+                        "more in the column iterations",
+                        at->path, at->row->line);
+    return ISO_OK;
+}
+
 static enum iso_status check_sense(const struct place *at, const struct iso_run *run)
 {
     const char *what = NULL;
@@ -248,17 +279,27 @@ static size_t extra_index(struct iso_runs *runs, const char *name)
     return runs->n_extra - 1;
 }
 
+/* What a column is carried along as.  Those of read_control mean something in a table of our own
+ * names, such as the one that is written, so another program's get other names. */
+static const char *extra_name(const struct place *at, size_t column)
+{
+    const char *name = at->sheet->name[column];
+    const bool taken = iso_str_eq(name, SHARE) || iso_str_eq(name, ITERATIONS);
+    return taken && !has(at, ISO_ROLE_N_ONCE) ? iso_arena_printf(&at->runs->arena, "their_%s", name)
+                                              : name;
+}
+
 static void carry_extras(const struct place *at, struct iso_run *run)
 {
     struct iso_runs *runs = at->runs;
     for (size_t i = 0; i < at->sheet->n_col; i++)
         if (!is_kept(at, i))
-            (void)extra_index(runs, at->sheet->name[i]);
+            (void)extra_index(runs, extra_name(at, i));
     run->extra = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *run->extra);
     run->n_extra = runs->n_extra;
     for (size_t i = 0; i < at->sheet->n_col; i++)
         if (!is_kept(at, i))
-            run->extra[extra_index(runs, at->sheet->name[i])] =
+            run->extra[extra_index(runs, extra_name(at, i))] =
                 iso_arena_strdup(&runs->arena, at->row->cell[i]);
 }
 
@@ -311,6 +352,8 @@ static enum iso_status add_row(const struct place *at)
     }
     if (st == ISO_OK)
         st = read_loss(at, &run.loss, &no_loss);
+    if (st == ISO_OK)
+        st = read_control(at, &run);
     if (st == ISO_OK)
         st = complete(at, &run);
     if (st == ISO_OK)
@@ -407,7 +450,9 @@ static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
                        .path = iso_arena_strdup(&runs->arena, sheet->path),
                        .kind = how->kind,
                        .err = err};
-    enum iso_status st = iso_roles_find(&at.roles, sheet, how->columns, err);
+    enum iso_status st = iso_anchor_parse(&runs->anchor, how->anchor, err);
+    if (st == ISO_OK)
+        st = iso_roles_find(&at.roles, sheet, how->columns, err);
     if (st == ISO_OK)
         st = iso_split_parse(&at.split, how->arch, err);
     if (st == ISO_OK && how->where)

@@ -44,6 +44,17 @@ static struct iso_acts *iteration_acts(const struct iso_pass *p, size_t at)
     return p->size.window == 0 ? NULL : p->kept.acts + p->m->dim.prelude + at * p->m->dim.recur;
 }
 
+/* The first layer of iteration i, and of the coda. */
+static size_t iteration_layer(const struct iso_dims *dim, int i)
+{
+    return dim->prelude + (size_t)i % dim->sets * dim->recur;
+}
+
+static size_t coda_layer(const struct iso_dims *dim)
+{
+    return dim->prelude + dim->sets * dim->recur;
+}
+
 /* --- forward --- */
 
 static void prelude_forward(struct iso_pass *p)
@@ -72,7 +83,7 @@ static void iterate(struct iso_pass *p, int i)
 
     float *u = stack_input(p, m->dim.recur, acts, kept->out[at]);
     ops->inject(&p->loop, u, kept->e, S, i);
-    stack_forward(p, m->dim.prelude, m->dim.recur, acts, kept->out[at],
+    stack_forward(p, iteration_layer(&m->dim, i), m->dim.recur, acts, kept->out[at],
                   iso_kv_iteration(p->in.kv, &m->dim, i));
     m->kern->rmsnorm(ops->update ? kept->s[at] : next, kept->rstd_rec[at], kept->out[at],
                      m->w + m->params.norm_recur, p->in.rows, m->dim.d);
@@ -95,7 +106,7 @@ static void coda_forward(struct iso_pass *p)
         m->arch.loop->pool(&p->loop, x, S);
     else
         m->kern->copy(x, S, p->in.rows * m->dim.d);
-    stack_forward(p, m->dim.prelude + m->dim.recur, m->dim.coda, acts, p->kept.last,
+    stack_forward(p, coda_layer(&m->dim), m->dim.coda, acts, p->kept.last,
                   iso_kv_coda(p->in.kv, &m->dim));
 }
 
@@ -134,7 +145,7 @@ static void iterate_backward(struct iso_pass *p, size_t at)
     m->kern->rmsnorm_bwd(g->dx, p->in.grad + m->params.norm_recur, ops->update ? g->ds : g->dS_next,
                          kept->out[at], m->w + m->params.norm_recur, kept->rstd_rec[at], p->in.rows,
                          d);
-    stack_backward(p, m->dim.prelude, m->dim.recur, iteration_acts(p, at));
+    stack_backward(p, iteration_layer(&m->dim, i), m->dim.recur, iteration_acts(p, at));
     ops->inject_bwd(&p->loop, g->de, g->dS, g->dx, kept->e, kept->S[at], i);
     swap(&g->dS, &g->dS_next);
 }
@@ -174,8 +185,7 @@ static void prelude_backward(struct iso_pass *p)
 static void backward(struct iso_pass *p)
 {
     const struct iso_dims *dim = &p->m->dim;
-    stack_backward(p, dim->prelude + dim->recur, dim->coda,
-                   iteration_acts(p, (size_t)p->size.window));
+    stack_backward(p, coda_layer(dim), dim->coda, iteration_acts(p, (size_t)p->size.window));
     loop_backward(p);
     swap(&p->scratch.dx, &p->scratch.de);
     prelude_backward(p);
@@ -209,8 +219,11 @@ static void set_batch(struct iso_pass *p, const struct iso_batch *b)
 static void set_gradient(struct iso_pass *p, float *grad)
 {
     p->in.grad = grad;
-    for (int i = 0; i < ISO_LOOP_PARAMS; i++)
-        p->loop.dw[i] = p->loop.w[i] ? grad + (p->loop.w[i] - p->m->w) : NULL;
+    for (int s = 0; s < p->loop.shape.sets; s++)
+        for (int i = 0; i < ISO_LOOP_PARAMS; i++) {
+            struct iso_loop_set *set = &p->loop.set[s];
+            set->dw[i] = set->w[i] ? grad + (set->w[i] - p->m->w) : NULL;
+        }
 }
 
 double iso_pass_train(struct iso_pass *p, struct iso_batch batch, float scale, float *grad)

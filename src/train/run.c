@@ -85,7 +85,7 @@ static void release_signals(const struct sigaction old[2])
 static enum iso_status train_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
 {
     const struct job *j = ctx;
-    int64_t row = iso_dataset_order(j->train.rows, index, (uint64_t)j->s->data_seed);
+    int64_t row = iso_dataset_order(j->train.rows, index, (uint64_t)j->run.data_seed);
     return iso_dataset_row(&j->data, out, ISO_SPLIT_TRAIN, row, err);
 }
 
@@ -130,7 +130,7 @@ static enum iso_status settle_config(struct job *j)
     struct iso_str text = {0}, old = {0};
     enum iso_status st = ISO_OK;
     iso_str_printf(&text, "# isodepth run %s, data %s, data_seed %" PRId64, j->run.id,
-                   j->data.checksum, j->s->data_seed);
+                   j->data.checksum, j->run.data_seed);
     if (j->o->start)
         iso_str_printf(&text, ", start %016" PRIx64, j->start_hash);
     iso_str_putc(&text, '\n');
@@ -469,17 +469,12 @@ static enum iso_status close_diverged(struct job *j)
 }
 
 /* What the loop mechanism reports of its parameters. */
-static void read_gauges(struct iso_metrics_line *l, const struct iso_model *m)
+static void read_gauges(struct iso_metrics_line *l, const struct iso_pass *p)
 {
-    const struct iso_loop_ops *loop = m->arch.loop;
-    const struct iso_loop_shape shape = iso_arch_loop_shape(&m->arch);
-    const float *w[ISO_LOOP_PARAMS] = {0};
-    for (size_t i = 0; i < m->params.n; i++)
-        if (m->params.at[i].init == ISO_INIT_LOOP)
-            w[m->params.at[i].loop_row] = m->w + m->params.at[i].offset;
+    const struct iso_loop_ops *loop = p->m->arch.loop;
     for (int g = 0; g < ISO_LOOP_GAUGES && loop->gauge[g].name; g++) {
         l->gauge[g].name = loop->gauge[g].name;
-        l->gauge[g].value = loop->gauge[g].value(w, &shape);
+        l->gauge[g].value = loop->gauge[g].value(p->loop.set, &p->loop.shape);
     }
 }
 
@@ -516,7 +511,7 @@ static enum iso_status step(struct job *j, struct iso_progress *p)
     for (int g = 0; g < ISO_N_GROUP; g++)
         l.rate.of[g] = t->spec.peak.of[g] * factor;
     l.norms = iso_optim_norms(t->optim);
-    read_gauges(&l, t->model);
+    read_gauges(&l, t->pass[0]);
     l.tokens_per_second = (double)j->run.batch_tokens / seconds;
     l.gflops = 2e-9 * (double)(t->macs - macs) / seconds;
     l.seconds = seconds_so_far(j);
