@@ -25,14 +25,13 @@ static void add_optima(struct iso_panel *p, const struct iso_analysis *analysis,
 {
     for (size_t i = 0; i < k->n_budget; i++) {
         const struct iso_parabola *q = iso_fig_parabola(&analysis->derived, k->budget[i], r);
-        const struct iso_parabola *one = iso_fig_parabola(&analysis->derived, k->budget[i], 1);
-        if (!q || (gap && !one))
+        if (!q || (gap && !isfinite(q->gap)))
             continue;
         char budget[40];
         iso_power_plain(budget, q->budget);
         struct iso_series *mark =
             iso_panel_marks(p, iso_fig_budget_ink(k, q->budget), iso_fig_mark(k, r), 4.2);
-        double y = gap ? q->loss_opt - one->loss_opt : q->loss_opt;
+        double y = gap ? q->gap : q->loss_opt;
         iso_series_add_tip(p, mark, q->budget, y, "C = %s FLOPs, r = %g\n%s %.4f nats%s", budget, r,
                            gap ? "gap to r = 1:" : "optimum of the parabola:", y,
                            q->inside ? "" : "\n(beyond the sizes trained)");

@@ -1,6 +1,7 @@
 """Tables like those behind the paper, for the tests of reports: paper_data.py ISODEPTH DIR
 
 truncated.csv, hyper.csv   the case studies: planned looped runs, with losses of the published laws
+control.csv                the paper's runs and an unshared control, worse by 0.004 nats an iteration
 study/                     the paper's grid with scores on five axes of two tasks each
 rates.csv                  a sweep over learning rates: two r, three widths, three training lengths
 beyond/                    the pair of runs beyond the grid, losses and axes as published
@@ -40,6 +41,15 @@ for name, (alpha, beta, e, phi), above in (('truncated', (0.265, 0.492, 1.89, 0.
             loss += (above if r == 2 else 0) + 0.003 * math.sin(7.7 * i)
             rows.append([run[k] for k in LAW] + [f'{loss:.5f}'])
     write(f'{name}.csv', LAW + ('loss',), rows)
+
+plain = {(float(r['budget']), r['d_model']): float(r['loss']) for r in base if r['r'] == '1'}
+plan = subprocess.run([isodepth, 'plan', 'grids/paper.yaml', '--set', 'share=false', '--csv'], check=True,
+                      capture_output=True, text=True).stdout
+write('control.csv', LAW + ('share', 'iterations', 'loss'),
+      [[r[k] for k in LAW] + [1, r['r'], r['loss']] for r in base] +
+      [[r[k] for k in LAW] + [0, r['iterations'],
+                              plain[float(r['budget']), r['d_model']] + 0.004 * float(r['iterations'])]
+       for r in csv.DictReader(plan.splitlines()) if r['share'] == '0'])
 
 SCORES = ('run', 'budget', 'r', 'val_loss', 'recur', 'axis', 'task', 'items', 'cut', 'loss', 'accuracy')
 def scores(i, run):

@@ -129,4 +129,34 @@ grep -q '^Validation' "$dir/pair/paper/tab-extrapolation.tex" || fail "no pair w
 sed -i '/^4e20,1,/d' "$dir/beyond/runs.csv"
 few one
 [ ! -e "$dir/one/paper/tab-extrapolation.tex" ] || fail "a gap to nothing"
+
+# 5. With an unshared control: plain runs are the anchor and nothing changes; where the control is it,
+# the gap of r is to the control of r iterations, in the JSON, the table and the figure.
+for anchor in plain unshared; do
+    "$B/isodepth" -q report "$dir/control.csv" --anchor $anchor --starts 30 --resamples 0 --paper \
+        --out "$dir/$anchor" >/dev/null
+done
+python3 - "$dir" <<'EOF' || fail "the unshared control"
+import json, sys
+sys.path.insert(0, 'tests/cli')
+from drawing import Drawing, misses
+dir = sys.argv[1]
+cells = {anchor: {(p['budget'], p['r'], p.get('unshared', 0)): p
+                  for p in json.load(open(f'{dir}/{anchor}/fit.json'))['derived']['parabolas']}
+         for anchor in ('plain', 'unshared')}
+assert len(cells['plain']) == 24 and len(cells['unshared']) == 36
+for (budget, r, unshared), p in cells['unshared'].items():
+    if r > 1: # the control of r iterations is worse than the plain runs by 0.004 r everywhere
+        assert abs(p['gap'] - (cells['plain'][budget, r, 0]['gap'] - 0.004 * r)) < 1e-6, p
+    else:
+        assert p['gap'] == 0, p
+rows = [l.split('&') for l in open(f'{dir}/unshared/paper/tab-gap-change.tex') if l.startswith('$r')]
+for row, r in zip(rows, (2, 4, 8), strict=True):
+    assert abs(float(row[2].strip(' $')) - cells['unshared'][2.15e19, r, 0]['gap']) < 0.0000501, row
+panel = Drawing(f'{dir}/unshared/figures/frontier.svg').panels[1]
+x, y = panel.scale('x', True), panel.scale('y', False)
+wanted = [(x(b), y(p['gap'])) for (b, r, _), p in cells['unshared'].items() if r > 1]
+assert len(panel.marks) == 18 and not misses(panel.marks, wanted)
+EOF
+cmp "$dir/plain/paper/tab-fit-params.tex" "$p/tab-fit-params.tex" || fail "the control changed the laws"
 passed
