@@ -79,6 +79,11 @@ struct iso_kern {
     void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
                  const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
 
+    /* C[M,N] += Aᵀ · B for A [K,M] and B [K,N]: a weight's gradient, K rows at a time.  The same
+     * bits as pack and gemm; `room` has pack_bytes(K, N) for tables that pack B. */
+    void (*weight_grad)(float *c, const float *a, const float *b, void *room, size_t K, size_t M,
+                        size_t N, struct iso_ws *ws);
+
     /* --- RMSNorm with a learnable scale: y = x/sqrt(mean(x²) + 1e-6) ⊙ g; rstd [M] is kept --- */
     void (*rmsnorm)(float *y, float *rstd, const float *x, const float *g, size_t M, size_t D);
     void (*rmsnorm_bwd)(float *dx, float *dg, const float *dy, const float *x, const float *g,
@@ -96,8 +101,10 @@ struct iso_kern {
                              size_t Q);
 
     /* --- causal attention over one sequence, flash-style: never T x T in memory ---
-     * out [T, D], lse [H, T] (log-sum-exp of the scaled scores).  What a query gets depends on it
-     * and its keys and values alone, not on the queries beside it: a cache changes no bit. */
+     * out [T, D], lse [H, T] (log-sum-exp of the scaled scores).  A scaled score is at most 32
+     * either way, as those of normalised q and k are, √Q at most: exponentials need no shift by the
+     * largest.  What a query gets depends on it and its keys and values alone, not on the queries
+     * beside it: a cache changes no bit. */
     void (*attention)(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
                       struct iso_ws *ws);
     /* Of iso_attend_all; dqkv [T, 3D] is overwritten. */

@@ -101,6 +101,14 @@ static void gemm_ref(float *c, size_t ldc, const float *a, size_t lda, bool tran
     ws->macs += (uint64_t)M * b->K * b->N;
 }
 
+static void weight_grad_ref(float *c, const float *a, const float *b, void *room, size_t K,
+                            size_t M, size_t N, struct iso_ws *ws)
+{
+    struct iso_packed packed = {room, K, N};
+    pack_ref(&packed, b, N, false);
+    gemm_ref(c, N, a, M, true, &packed, M, 1, ws);
+}
+
 /* rstd = 1/sqrt(mean(x²) + eps),  y = x rstd g. */
 static void rmsnorm_ref(float *y, float *rstd, const float *x, const float *g, size_t M, size_t D)
 {
@@ -332,6 +340,7 @@ const struct iso_kern iso_kern_ref = {
     .pack_bytes = pack_bytes_ref,
     .pack = pack_ref,
     .gemm = gemm_ref,
+    .weight_grad = weight_grad_ref,
     .rmsnorm = rmsnorm_ref,
     .rmsnorm_bwd = rmsnorm_bwd_ref,
     .qk_rope_norm = qk_rope_norm_ref,

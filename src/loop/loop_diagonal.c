@@ -168,9 +168,7 @@ static void end_bwd(struct iso_loop_pass *p, float *de, const float *e)
         p->kern->add(de, v.dBe, p->rows * d);
         return;
     }
-    struct iso_packed packed = {p->packed_scratch, p->rows, d};
-    p->kern->pack(&packed, e, d, false);
-    p->kern->gemm(p->set->dw[B_MATRIX], d, v.dBe, d, true, &packed, d, 1, p->ws);
+    p->kern->weight_grad(p->set->dw[B_MATRIX], v.dBe, e, p->packed_scratch, p->rows, d, d, p->ws);
     p->kern->gemm(de, d, v.dBe, d, false, &p->set->reverse[B_MATRIX], p->rows, 1, p->ws);
 }
 

@@ -64,10 +64,7 @@ static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const floa
     float *both = p->saved, *dboth = p->saved + p->rows * 2 * d;
     put_half(p, S, 1);
 
-    struct iso_packed packed = {p->packed_scratch, p->rows, 2 * d};
-    k->pack(&packed, both, 2 * d, false);
-    k->gemm(set->dw[0], 2 * d, du, d, true, &packed, d, 1, p->ws);
-
+    k->weight_grad(set->dw[0], du, both, p->packed_scratch, p->rows, d, 2 * d, p->ws);
     k->gemm(dboth, 2 * d, du, d, false, &set->reverse[0], p->rows, 0, p->ws);
     for (size_t m = 0; m < p->rows; m++) {
         k->add(de + m * d, dboth + 2 * m * d, d);

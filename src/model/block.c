@@ -9,10 +9,8 @@
 void iso_weight_grad(struct iso_pass *p, const struct iso_matrix *w, const float *dy,
                      const float *x, size_t rows)
 {
-    const struct iso_kern *k = p->m->kern;
-    struct iso_packed packed = {p->scratch.packed, rows, w->in};
-    k->pack(&packed, x, w->in, false);
-    k->gemm(p->in.grad + w->offset, w->in, dy, w->out, true, &packed, w->out, 1, &p->ws);
+    p->m->kern->weight_grad(p->in.grad + w->offset, dy, x, p->scratch.packed, rows, w->out, w->in,
+                            &p->ws);
 }
 
 /* y[rows, out] = beta y + x Wᵀ. */
