@@ -140,11 +140,11 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
         .s = s,
         .batch_tokens = grid->batch_tokens,
         .seed = seed,
-        .data_seed = grid->shuffle ? seed - 1 : 0, /* so that seed 1 is the run without shuffle */
+        .data_seed = grid->shuffle ? seed : 0,
     };
     *key = "shuffle";
     if (grid->shuffle && seed == 0)
-        return iso_fail(err, ISO_BAD_INPUT, "seed 0 has no order of its own; use seeds from 1");
+        return iso_fail(err, ISO_BAD_INPUT, "seed 0 keeps the order of the rows; use seeds from 1");
     enum iso_status st = iso_grid_arch(&run->arch, grid, r, s, key, err);
     if (st == ISO_OK)
         st = cut_batch(run, grid, key, err);

@@ -36,7 +36,7 @@ struct iso_grid {
     struct iso_numbers budgets;          /* training FLOPs; or else ... */
     struct iso_numbers tokens_per_param; /* ... tokens per executed parameter */
     struct iso_numbers r, seeds;
-    bool shuffle;             /* the seed decides the order of rows, too: data_seed = seed - 1 */
+    bool shuffle;             /* the seed decides the order of rows, too */
     struct iso_widths widths; /* in units of width_unit */
     int64_t width_unit;       /* d = width_unit · s */
     int64_t depth, prelude, coda, head, seq_len, vocab;

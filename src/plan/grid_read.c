@@ -250,7 +250,7 @@ const struct iso_key iso_grid_keys[] = {
     {FIELD(ISO_KEY_NUMBERS, seeds), .min = 0, .max = 1e9, .whole = true,
      .help = "one run per seed"},
     {FIELD(ISO_KEY_BOOL, shuffle),
-     .help = "whether seeds above 1 have their own order of the rows, too; false: as packed"},
+     .help = "whether a seed decides the order of the rows, too; false: as packed"},
     {FIELD(ISO_KEY_STRING, data), .help = "packed data directory"},
     {0},
 };
