@@ -312,6 +312,12 @@ static void print_equivalence(const struct iso_arch *a, double phi)
     }
     iso_table_print(stdout, &t, ISO_TABLE_TEXT);
     iso_table_release(&t);
+    const double inject = iso_arch_account(a).n_inject;
+    if (inject > 0) {
+        printf("The effective size is without the injection, as in the paper's table of equivalent "
+               "sizes; isodepth fit\ncounts it once (--injection), which gives %s.\n",
+               iso_format_count(buf, e.effective + inject));
+    }
 }
 
 static void print_shape_json(FILE *f, const struct iso_arch *a, double phi)

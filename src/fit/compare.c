@@ -132,6 +132,7 @@ static void take_runs(struct iso_recipe *out, const struct iso_runs *own, const 
                       const struct job *job)
 {
     struct iso_runs *runs = ISO_NEW(struct iso_runs);
+    runs->clustered = own->clustered;
     for (size_t i = 0; i < own->n; i++)
         out->cut |= !is_shared(&job->all, own->at[i].budget);
     out->own_control = has_any(own, &job->all, is_control);
@@ -163,7 +164,7 @@ static enum iso_status check_recipe(struct iso_recipe *recipe, const struct job 
         intervals = ISO_ARENA_NEW(arena, struct iso_intervals);
         intervals->n_bootstraps = 1;
         st = iso_bootstrap_run(&intervals->bootstrap[0], arena, recipe->runs, &recipe->fit, &o->fit,
-                               ISO_BLOCK_CELL, o->resamples, err);
+                               iso_runs_unit(recipe->runs), o->resamples, err);
     }
     if (st == ISO_OK)
         iso_checks_run(&recipe->checks, arena, recipe->runs, &recipe->fit, &o->fit, intervals);
@@ -254,6 +255,10 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
     out->level = options->fit.level;
     out->plain_from = iso_arena_strdup(&out->arena, names[plain_number]);
     out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
+    out->table = ISO_ARENA_NEW_N(&out->arena, const struct iso_runs *, n_variants + 1);
+    out->n_tables = n_variants + 1;
+    for (size_t i = 0; i <= n_variants; i++)
+        out->table[i] = i == 0 ? base : &variants[i - 1];
     enum iso_status st = iso_runs_check_rates(base, err);
     for (size_t i = 0; st == ISO_OK && i < n_variants; i++)
         st = iso_runs_check_rates(&variants[i], err);
@@ -264,6 +269,12 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
         st = run_variant(&job, i, err);
     }
     return st;
+}
+
+void iso_compare_set_table(struct iso_compare *compare, const struct iso_runs *table)
+{
+    compare->table[0] = table;
+    compare->n_tables = 1;
 }
 
 void iso_compare_release(struct iso_compare *compare)

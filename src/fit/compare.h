@@ -93,6 +93,8 @@ struct iso_compare {
     size_t n_other_anchor;  /* of the base: r = 1 runs that the anchor left out */
     size_t n;
     struct iso_variant *variant;
+    size_t n_tables;
+    const struct iso_runs **table; /* as read: what was understood, and which rows were left out */
 };
 
 /* Fits the joint law, whatever law the options name.  `base` and each of `variants` are tables;
@@ -102,6 +104,8 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
                                 const struct iso_runs *variants, size_t n_variants,
                                 const char *const *names, const struct iso_compare_options *options,
                                 struct iso_err *err);
+/* All recipes come from one table. */
+void iso_compare_set_table(struct iso_compare *compare, const struct iso_runs *table);
 void iso_compare_release(struct iso_compare *compare);
 
 const char *iso_verdict_name(enum iso_verdict verdict); /* "capacity gain", ... */

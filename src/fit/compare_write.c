@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void put_estimator(struct iso_table *t, const struct iso_variant *v, const char *name,
                           const struct iso_delta *d)
@@ -130,6 +131,34 @@ static void write_cautions(struct iso_str *out, const struct iso_recipe *recipe,
         }
 }
 
+static void write_unchecked(struct iso_str *out, const struct iso_compare *c)
+{
+    if (c->base.checks.resampled || c->base.checks.trust == ISO_TRUST_UNDETERMINED)
+        return;
+    iso_str_puts(out, "Not checked to the end, because nothing was resampled: ");
+    iso_checks_write_unchecked(out, &c->base.checks);
+    iso_str_puts(out, ".\n");
+}
+
+/* How the tables were understood; the same words once. */
+static void write_understood(struct iso_str *out, const struct iso_compare *c)
+{
+    for (size_t i = 0; i < c->n_tables; i++) {
+        struct iso_str text = {0};
+        iso_runs_describe(&text, c->table[i]);
+        if (text.len && !strstr(iso_str_text(out), text.text))
+            iso_str_puts(out, text.text);
+        iso_str_release(&text);
+    }
+}
+
+static void build_left_out(struct iso_table *t, const struct iso_compare *c)
+{
+    iso_table_init(t, "Left out|run|why");
+    for (size_t i = 0; i < c->n_tables; i++)
+        iso_left_out_put(t, c->table[i]);
+}
+
 void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bool colour)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -155,6 +184,8 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     write_cautions(out, &c->base, colour);
     for (size_t i = 0; i < c->n; i++)
         write_cautions(out, &c->variant[i].own, colour);
+    write_unchecked(out, c);
+    write_understood(out, c);
     struct iso_table t;
     char title[64];
     snprintf(title, sizeof title, "Change of phi, with its %g %% interval", 100 * c->level);
@@ -163,6 +194,8 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     iso_compare_channel_table(&t, c);
     write_table(out, "Where the change of the compute-optimal loss comes from, in nats", &t,
                 colour);
+    build_left_out(&t, c);
+    write_table(out, "Runs that were left out", &t, colour);
 }
 
 static void put_channels(struct iso_json_out *w, const struct iso_delta *d)
@@ -219,6 +252,7 @@ static void put_checks(struct iso_json_out *w, const struct iso_recipe *base,
             iso_finding_write_json(w, &recipe[k]->checks.at[i], recipe[k]->name);
     iso_finding_write_json(w, &v->shared_finding, v->own.name);
     iso_json_end(w, ']');
+    iso_checks_put_unchecked(w, &base->checks);
 }
 
 static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
@@ -262,6 +296,13 @@ void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *c)
     iso_json_begin(w, "variants", '[');
     for (size_t i = 0; i < c->n; i++)
         put_variant(w, c, &c->variant[i]);
+    iso_json_end(w, ']');
+    iso_json_begin(w, "tables", '[');
+    for (size_t i = 0; i < c->n_tables; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_runs_put_json(w, c->table[i]);
+        iso_json_end(w, '}');
+    }
     iso_json_end(w, ']');
     iso_json_end(w, '}');
 }

@@ -5,8 +5,9 @@
  * 2. Joint: the base's A, alpha, B, beta and E hold for the variant too, and its looped runs say
  *    its phi alone.  Where both have the same widths and tokens this is as sharp as one fit of all
  *    runs with two phi's, and the base keeps one phi whatever it is compared with.
- * 3. Errors come from leaving out one (budget, r) cell at a time, in both recipes together, so
- *    runs of a cell may share an error, and the two recipes' cells may share it too.  With x_g the
+ * 3. Errors come from leaving out one (budget, r) cell at a time (or one cluster, where the tables
+ *    have them), in both recipes together, so runs of a cell may share an error, and the two
+ *    recipes' cells may share it too.  With x_g the
  *    value without cell g and G cells, the covariance is (G - 1) / G sum (x_g - mean)^2.
  * 4. The interval is delta phi +- t error.  Few cells say much about phi (r = 8 more than r = 2):
  *    with w_g the squared slopes of ln L by phi in cell g, they count as (sum w)^2 / sum w^2 equal
@@ -31,13 +32,15 @@
 enum { PHI = ISO_P_SHAPE };
 
 struct cell {
-    double budget, r, unshared;
+    const struct iso_run *run; /* one of its runs */
+    bool is_cluster;
     double weight; /* what it says about phi; 0 for r = 1 */
 };
 
 static bool is_of(const struct iso_run *run, const struct cell *cell)
 {
-    return run->budget == cell->budget && run->r == cell->r && run->unshared == cell->unshared;
+    return cell->is_cluster ? iso_str_eq(run->cluster, cell->run->cluster)
+                            : iso_same_cell(run, cell->run);
 }
 
 /* Parameters of every fit to one set of runs. */
@@ -209,7 +212,7 @@ static void add_cells(struct job *job, const struct iso_runs *runs)
         while (g < job->n_cells && !is_of(run, &job->cell[g]))
             g++;
         if (g == job->n_cells)
-            job->cell[job->n_cells++] = (struct cell){run->budget, run->r, run->unshared, 0};
+            job->cell[job->n_cells++] = (struct cell){run, runs->clustered, 0};
         job->cell[g].weight += worth(job->base_fit, run);
     }
 }
@@ -218,7 +221,7 @@ static size_t looped_cells(const struct job *job)
 {
     size_t n = 0;
     for (size_t g = 0; g < job->n_cells; g++)
-        n += job->cell[g].r > 1;
+        n += job->cell[g].run->r > 1;
     return n;
 }
 

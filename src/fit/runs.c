@@ -52,19 +52,24 @@ static bool same_numbers(const struct iso_run *a, const struct iso_run *b)
 {
     return iso_same_cell(a, b) && a->n_once == b->n_once && a->n_rec == b->n_rec &&
            a->n_inject == b->n_inject && a->tokens == b->tokens && equal_or_nan(a->loss, b->loss) &&
-           equal_or_nan(a->lr_base, b->lr_base) && iso_str_eq(a->seed, b->seed);
+           equal_or_nan(a->lr_base, b->lr_base) && iso_str_eq(a->seed, b->seed) &&
+           iso_str_eq(a->part, b->part) && iso_str_eq(a->cluster, b->cluster);
 }
 
 static int compare_ids(const void *va, const void *vb)
 {
     const struct iso_run *const *a = va, *const *b = vb;
-    const int by_id = strcmp((*a)->id, (*b)->id);
-    return by_id ? by_id : (*a > *b) - (*a < *b);
+    const int by_id = strcmp((*a)->id, (*b)->id), by_part = strcmp((*a)->part, (*b)->part);
+    if (by_id)
+        return by_id;
+    return by_part ? by_part : (*a > *b) - (*a < *b);
 }
 
-/* One id must mean one run. */
+/* One id must mean one run, but for checkpoints that a cluster holds together. */
 static enum iso_status check_ids(const struct iso_runs *runs, struct iso_err *err)
 {
+    if (runs->clustered)
+        return ISO_OK;
     const struct iso_run **order = iso_alloc(runs->n + 1, sizeof *order);
     for (size_t i = 0; i < runs->n; i++)
         order[i] = &runs->at[i];
@@ -72,10 +77,12 @@ static enum iso_status check_ids(const struct iso_runs *runs, struct iso_err *er
     enum iso_status st = ISO_OK;
     for (size_t i = 1; st == ISO_OK && i < runs->n; i++) {
         const struct iso_run *a = order[i - 1], *b = order[i];
-        if (*a->id && iso_str_eq(a->id, b->id) && !same_numbers(a, b))
+        if (*a->id && iso_str_eq(a->id, b->id) && iso_str_eq(a->part, b->part) &&
+            !same_numbers(a, b))
             st = iso_fail(err, ISO_BAD_INPUT,
                           "%s:%d: run %s is also at %s:%d with other numbers; give repeats of a "
-                          "design their own run names and seeds",
+                          "design their own run names and seeds, and for checkpoints of one run "
+                          "name the column with `cluster`",
                           b->file, b->line, b->id, a->file, a->line);
     }
     free(order);
@@ -141,6 +148,7 @@ void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,
             *ISO_PUSH(out->at, out->n, out->room) = from->at[i];
     for (size_t i = 0; i < from->n_extra; i++)
         *ISO_PUSH(out->extra_name, out->n_extra, out->extra_room) = from->extra_name[i];
+    out->clustered = from->clustered;
 }
 
 void iso_runs_describe(struct iso_str *out, const struct iso_runs *runs)
@@ -221,6 +229,8 @@ bool iso_runs_cells_scatter(const struct iso_runs *runs)
 {
     size_t n_cells = 0, n_single = 0, n_budgets = 0, n_nominal = 0;
     double nominal = 0;
+    if (runs->clustered)
+        return false;                      /* nothing is drawn by cells */
     for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell are together */
         const struct iso_run *run = &runs->at[i];
         const bool first = i == 0 || !iso_same_cell(run - 1, run);

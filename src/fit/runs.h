@@ -35,7 +35,9 @@ struct iso_run {
     double lr_base;                 /* matrix rate before its transfer; NaN likewise */
     double vocab, seq_len;          /* tokens known, tokens of a row; NaN likewise */
     const char *id, *seed, *status; /* "" when the table does not say */
-    size_t label; /* recipe: runs of one label share a phi; 0 unless power says otherwise */
+    const char *part;               /* what the column of iso_runs_how.part holds; "" without one */
+    const char *cluster; /* likewise: rows of one cluster are one measurement, not several */
+    size_t label;        /* recipe: runs of one label share a phi; 0 unless power says otherwise */
     const char *file;
     int line;
     const char **extra; /* [n_extra], "" where missing */
@@ -72,8 +74,12 @@ struct iso_runs {
     size_t n_understood, understood_room;
     const char **note; /* what was computed, or looks odd: sentences without a full stop */
     size_t n_note, note_room;
-    enum iso_anchor anchor; /* settled by iso_runs_finish */
-    size_t n_other_anchor;  /* runs with r = 1 that it left out */
+    enum iso_anchor anchor;  /* settled by iso_runs_finish */
+    size_t n_other_anchor;   /* runs with r = 1 that it left out */
+    const char *part_column; /* that of the table, as it was asked for; NULL without one */
+    bool part_is_r;          /* it is the one that holds the recurrences */
+    const char *first_part;  /* its value in the first run that was read */
+    bool clustered;          /* rows have clusters */
 };
 
 enum iso_runs_kind {
@@ -87,6 +93,8 @@ struct iso_runs_how {
     const char *columns; /* "role=column,...": by hand; NULL: by their names */
     const char *arch;    /* "depth=20,prelude=2,coda=2": splits a plain N; see split.h */
     const char *where;   /* a condition on rows (table/where.h); NULL: all of them */
+    const char *part;    /* column whose values split the table (parts.h); NULL: none */
+    const char *cluster; /* column that is equal in rows that are not independent; NULL: none */
     const char *anchor;  /* "plain", "unshared", "both"; NULL: ISO_ANCHOR_AUTO */
 };
 

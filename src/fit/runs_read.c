@@ -11,6 +11,7 @@
 #include "table/where.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,7 +44,8 @@ static const struct column plain_n = {ISO_ROLE_N, 0, NAN, 0, true, true},
                            depth = {ISO_ROLE_DEPTH, 0, NAN, 0, true, false},
                            prelude = {ISO_ROLE_PRELUDE, 0, NAN, 0, false, false},
                            coda = {ISO_ROLE_CODA, 0, NAN, 0, false, false},
-                           epochs = {ISO_ROLE_EPOCHS, 0, NAN, 0, false, false};
+                           epochs = {ISO_ROLE_EPOCHS, 0, NAN, 0, false, false},
+                           unique_tokens = {ISO_ROLE_UNIQUE_TOKENS, 0, NAN, 0, true, false};
 
 static const struct {
     enum iso_column_role role;
@@ -71,6 +73,12 @@ struct place {
     struct iso_layer_split split; /* the table's; a row may have its own columns */
     const char *path;             /* in the runs' arena */
     enum iso_runs_kind kind;
+    size_t part, cluster; /* columns; SIZE_MAX: none */
+    struct {              /* rows that saw their data more than once */
+        size_t n;
+        double most;
+    } repeats;
+    size_t n_alone; /* rows without a cluster */
     struct iso_err *err;
 };
 
@@ -90,12 +98,20 @@ static const char *name_of(const struct place *at, enum iso_column_role role)
     return has(at, role) ? at->sheet->name[at->roles.column[role]] : iso_role_name[role];
 }
 
-static void note(struct iso_runs *runs, const char *text)
+__attribute__((format(printf, 2, 3))) static void note(struct iso_runs *runs, const char *fmt, ...)
 {
+    struct iso_str text = {0};
+    va_list ap;
+    bool known = false;
+    va_start(ap, fmt);
+    iso_str_vprintf(&text, fmt, ap);
+    va_end(ap);
     for (size_t i = 0; i < runs->n_note; i++)
-        if (iso_str_eq(runs->note[i], text))
-            return;
-    *ISO_PUSH(runs->note, runs->n_note, runs->note_room) = iso_arena_strdup(&runs->arena, text);
+        known |= iso_str_eq(runs->note[i], text.text);
+    if (!known)
+        *ISO_PUSH(runs->note, runs->n_note, runs->note_room) =
+            iso_arena_strdup(&runs->arena, text.text);
+    iso_str_release(&text);
 }
 
 /* What programs write for a number that they do not have. */
@@ -318,6 +334,9 @@ static bool flagged(const struct place *at, enum iso_column_role role)
 
 static const char *why_left_out(const struct place *at, const struct iso_run *run)
 {
+    if (at->part != SIZE_MAX && !*run->part)
+        return iso_arena_printf(&at->runs->arena, "column %.60s is empty",
+                                at->sheet->name[at->part]);
     if (at->kind == ISO_RUNS_PLANNED)
         return NULL;
     if (flagged(at, ISO_ROLE_OUTLIER) || flagged(at, ISO_ROLE_DIVERGED))
@@ -330,21 +349,39 @@ static const char *why_left_out(const struct place *at, const struct iso_run *ru
     return iso_arena_printf(&at->runs->arena, "status %s", run->status);
 }
 
-static enum iso_status warn_epochs(const struct place *at)
+/* How often a run saw its data, where a column tells. */
+static enum iso_status count_repeats(struct place *at, const struct iso_run *run)
 {
-    double x;
-    enum iso_status st = read_number(at, &epochs, &x);
-    if (st == ISO_OK && x > 1)
-        note(at->runs, "some runs saw their data more than once: the law is about fresh tokens");
-    return st;
+    double passes, unique;
+    enum iso_status st = read_number(at, &epochs, &passes);
+    if (st == ISO_OK)
+        st = read_number(at, &unique_tokens, &unique);
+    if (st != ISO_OK)
+        return st;
+    passes = fmax(passes, run->tokens / unique); /* NaN is none */
+    if (passes > 1) {
+        at->repeats.n++;
+        at->repeats.most = fmax(at->repeats.most, passes);
+    }
+    return ISO_OK;
 }
 
-static enum iso_status add_row(const struct place *at)
+/* The cell of a column that splits or clusters the rows; "4.0" and "4" are one value. */
+static const char *key_of(const struct place *at, size_t column)
+{
+    char buf[32];
+    double x;
+    const char *text = column == SIZE_MAX ? "" : at->row->cell[column];
+    return iso_arena_strdup(&at->runs->arena,
+                            iso_parse_double(text, &x) ? iso_format_double(buf, x) : text);
+}
+
+static enum iso_status add_row(struct place *at)
 {
     struct iso_runs *runs = at->runs;
     struct iso_run run = {.file = at->path, .line = at->row->line};
     const char *no_loss = NULL;
-    enum iso_status st = warn_epochs(at);
+    enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < N_NUMBERS; i++) {
         double x;
         st = read_number(at, &number_columns[i], &x);
@@ -358,11 +395,19 @@ static enum iso_status add_row(const struct place *at)
         st = complete(at, &run);
     if (st == ISO_OK)
         st = check_sense(at, &run);
+    if (st == ISO_OK)
+        st = count_repeats(at, &run);
     if (st != ISO_OK)
         return st;
     for (size_t i = 0; i < N_TEXTS; i++) {
         const char *copy = iso_arena_strdup(&runs->arena, cell(at, text_columns[i].role));
         memcpy((char *)&run + text_columns[i].offset, &copy, sizeof copy);
+    }
+    run.part = key_of(at, at->part);
+    run.cluster = key_of(at, at->cluster);
+    if (at->cluster != SIZE_MAX && !*run.cluster) {
+        run.cluster = iso_arena_printf(&runs->arena, "%s:%d", run.file, run.line);
+        at->n_alone++;
     }
     carry_extras(at, &run);
     const char *reason = why_left_out(at, &run);
@@ -373,6 +418,8 @@ static enum iso_status add_row(const struct place *at)
             (struct iso_left_out){run, reason};
     else
         *ISO_PUSH(runs->at, runs->n, runs->room) = run;
+    if (!reason && !runs->first_part)
+        runs->first_part = run.part;
     return ISO_OK;
 }
 
@@ -410,6 +457,11 @@ static void forget_shared_names(struct place *at)
         for (size_t k = 0; k < i; k++)
             if (iso_str_eq(sheet->row[i].cell[column], sheet->row[k].cell[column])) {
                 at->roles.column[ISO_ROLE_RUN] = SIZE_MAX;
+                if (at->cluster == SIZE_MAX)
+                    note(at->runs,
+                         "rows with the same %.60s count as independent runs; if they are "
+                         "checkpoints of one run, name that column as cluster",
+                         sheet->name[column]);
                 return;
             }
 }
@@ -423,21 +475,66 @@ static void note_columns(const struct place *at)
         note(at->runs, "there is no column r, so every run counts as r = 1");
 }
 
+static void remember_name(struct iso_runs *runs, const char *role, const char *column)
+{
+    for (size_t i = 0; i < runs->n_understood; i++)
+        if (iso_str_eq(runs->understood[i].role, role) &&
+            iso_str_eq(runs->understood[i].column, column))
+            return;
+    *ISO_PUSH(runs->understood, runs->n_understood, runs->understood_room) =
+        (struct iso_understood){role, iso_arena_strdup(&runs->arena, column)};
+}
+
 static void remember_names(const struct place *at)
 {
-    struct iso_runs *runs = at->runs;
     for (enum iso_column_role role = 0; role < ISO_N_ROLE; role++) {
         const char *name = name_of(at, role);
         const bool splits =
             role == ISO_ROLE_DEPTH || role == ISO_ROLE_PRELUDE || role == ISO_ROLE_CODA;
-        bool known = (splits && has(at, ISO_ROLE_N_ONCE)) || iso_str_eq(name, iso_role_name[role]);
-        for (size_t i = 0; i < runs->n_understood; i++)
-            known |= iso_str_eq(runs->understood[i].role, iso_role_name[role]) &&
-                     iso_str_eq(runs->understood[i].column, name);
-        if (!known)
-            *ISO_PUSH(runs->understood, runs->n_understood, runs->understood_room) =
-                (struct iso_understood){iso_role_name[role], iso_arena_strdup(&runs->arena, name)};
+        if (!(splits && has(at, ISO_ROLE_N_ONCE)) && !iso_str_eq(name, iso_role_name[role]))
+            remember_name(at->runs, iso_role_name[role], name);
     }
+    if (at->cluster != SIZE_MAX)
+        remember_name(at->runs, "cluster", at->sheet->name[at->cluster]);
+}
+
+/* The columns that split the table and that say which rows belong together. */
+static enum iso_status find_keys(struct place *at, const struct iso_runs_how *how)
+{
+    enum iso_status st = ISO_OK;
+    at->part = at->cluster = SIZE_MAX;
+    if (how->part)
+        st = iso_roles_column(&at->part, &at->roles, at->sheet, how->part, at->err);
+    if (st == ISO_OK && how->cluster)
+        st = iso_roles_column(&at->cluster, &at->roles, at->sheet, how->cluster, at->err);
+    if (st != ISO_OK)
+        return st;
+    at->runs->clustered = how->cluster != NULL;
+    if (how->part) {
+        at->runs->part_column = iso_arena_strdup(&at->runs->arena, how->part);
+        at->runs->part_is_r = at->part == at->roles.column[ISO_ROLE_R];
+    }
+    return ISO_OK;
+}
+
+static enum iso_status add_rows(struct place *at, const struct iso_where *where)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < at->sheet->n_row; i++) {
+        at->row = &at->sheet->row[i];
+        if (!where || iso_where_holds(where, at->row->cell))
+            st = add_row(at);
+    }
+    if (st == ISO_OK && at->repeats.n)
+        note(at->runs,
+             "%zu %s data more than once (up to %.3g epochs), but the law is about fresh "
+             "tokens",
+             at->repeats.n, at->repeats.n == 1 ? "run saw its" : "runs saw their",
+             at->repeats.most);
+    if (st == ISO_OK && at->n_alone)
+        note(at->runs, "%zu %s no %.60s and counts as independent of all others", at->n_alone,
+             at->n_alone == 1 ? "row has" : "rows have", at->sheet->name[at->cluster]);
+    return st;
 }
 
 static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
@@ -459,15 +556,13 @@ static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
         st = iso_where_parse(&where, &arena, how->where, iso_sheet_columns(sheet), err);
     if (st == ISO_OK)
         st = check_roles(&at);
+    if (st == ISO_OK)
+        st = find_keys(&at, how);
     if (st == ISO_OK) {
         forget_shared_names(&at);
         remember_names(&at);
         note_columns(&at);
-    }
-    for (size_t i = 0; st == ISO_OK && i < sheet->n_row; i++) {
-        at.row = &sheet->row[i];
-        if (!where || iso_where_holds(where, at.row->cell))
-            st = add_row(&at);
+        st = add_rows(&at, where);
     }
     iso_arena_release(&arena);
     return st;
