@@ -30,7 +30,7 @@ bool iso_param_held(const struct iso_design *x, const double *param, const doubl
                     size_t p);
 
 /* Replaces a, b and e by the best ones for the other parameters (relative least squares, no term
- * below a small share of the loss), cut to the box. */
+ * below a small share of the loss), cut to the box; the scratch has the sizes then. */
 void iso_solve_linear_part(double *param, const struct iso_design *x, struct iso_scratch *s);
 
 /* Solves (h + damping diag(d)) step = -g for n unknowns by Cholesky; h is n * n, row by row.

@@ -89,7 +89,10 @@ static bool advance(struct state *s, double *param, double *value)
             return false; /* nothing left to gain */
         if (s->project)
             iso_solve_linear_part(trial, x, s->scratch);
-        const double lower = iso_objective(x, trial, gradient, hessian, s->curvature, s->scratch);
+        else
+            iso_log_sizes(x, trial, s->scratch);
+        const double lower =
+            iso_objective_sized(x, trial, gradient, hessian, s->curvature, s->scratch);
         /* The last step or two gain less than round-off shows; they still sharpen the gradient. */
         const double slack = fabs(expected) < 1e-10 * *value ? 1e-13 * *value : 0;
         if (!(lower < *value + slack)) {
