@@ -63,8 +63,8 @@ static void prelude_forward(struct iso_pass *p)
     struct iso_pass_kept *kept = &p->kept;
     size_t rows = p->in.rows, d = m->dim.d;
     float *x = stack_input(p, m->dim.prelude, prelude_acts(p), kept->e);
-    m->kern->gather(kept->embedded, m->w + m->params.wte, p->in.token, rows, d);
-    m->kern->rmsnorm(x, kept->rstd_emb, kept->embedded, m->w + m->params.norm_emb, rows, d);
+    p->kern->gather(kept->embedded, m->w + m->params.wte, p->in.token, rows, d);
+    p->kern->rmsnorm(x, kept->rstd_emb, kept->embedded, m->w + m->params.norm_emb, rows, d);
     stack_forward(p, 0, m->dim.prelude, prelude_acts(p), kept->e, 0);
 }
 
@@ -85,7 +85,7 @@ static void iterate(struct iso_pass *p, int i)
     ops->inject(&p->loop, u, kept->e, S, i);
     stack_forward(p, iteration_layer(&m->dim, i), m->dim.recur, acts, kept->out[at],
                   iso_kv_iteration(p->in.kv, &m->dim, i));
-    m->kern->rmsnorm(ops->update ? kept->s[at] : next, kept->rstd_rec[at], kept->out[at],
+    p->kern->rmsnorm(ops->update ? kept->s[at] : next, kept->rstd_rec[at], kept->out[at],
                      m->w + m->params.norm_recur, p->in.rows, m->dim.d);
     if (!ops->update)
         return;
@@ -105,7 +105,7 @@ static void coda_forward(struct iso_pass *p)
     if (m->arch.loop->pool)
         m->arch.loop->pool(&p->loop, x, S);
     else
-        m->kern->copy(x, S, p->in.rows * m->dim.d);
+        p->kern->copy(x, S, p->in.rows * m->dim.d);
     stack_forward(p, coda_layer(&m->dim), m->dim.coda, acts, p->kept.last,
                   iso_kv_coda(p->in.kv, &m->dim));
 }
@@ -140,9 +140,9 @@ static void iterate_backward(struct iso_pass *p, size_t at)
     if (ops->update)
         ops->update_bwd(&p->loop, g->dS, g->ds, g->dS_next, kept->S[at], kept->s[at], i);
     else
-        m->kern->fill(g->dS, 0, ops->lanes(&p->loop.shape) * n);
-    m->kern->fill(g->dx, 0, n);
-    m->kern->rmsnorm_bwd(g->dx, p->in.grad + m->params.norm_recur, ops->update ? g->ds : g->dS_next,
+        p->kern->fill(g->dS, 0, ops->lanes(&p->loop.shape) * n);
+    p->kern->fill(g->dx, 0, n);
+    p->kern->rmsnorm_bwd(g->dx, p->in.grad + m->params.norm_recur, ops->update ? g->ds : g->dS_next,
                          kept->out[at], m->w + m->params.norm_recur, kept->rstd_rec[at], p->in.rows,
                          d);
     stack_backward(p, iteration_layer(&m->dim, i), m->dim.recur, iteration_acts(p, at));
@@ -157,11 +157,11 @@ static void loop_backward(struct iso_pass *p)
     const struct iso_loop_ops *ops = m->arch.loop;
     struct iso_pass_scratch *g = &p->scratch;
     size_t n = p->in.rows * m->dim.d;
-    m->kern->fill(g->de, 0, n);
+    p->kern->fill(g->de, 0, n);
     if (ops->pool)
         ops->pool_bwd(&p->loop, g->dS_next, g->dx);
     else
-        m->kern->copy(g->dS_next, g->dx, n);
+        p->kern->copy(g->dS_next, g->dx, n);
     for (size_t at = (size_t)p->size.window; at-- > 0;)
         iterate_backward(p, at);
     if (p->size.window == p->size.r) /* else the state was detached before the first kept one */
@@ -176,10 +176,10 @@ static void prelude_backward(struct iso_pass *p)
     struct iso_pass_scratch *g = &p->scratch;
     size_t rows = p->in.rows, d = m->dim.d;
     stack_backward(p, 0, m->dim.prelude, prelude_acts(p));
-    m->kern->fill(g->back, 0, rows * d);
-    m->kern->rmsnorm_bwd(g->back, p->in.grad + m->params.norm_emb, g->dx, p->kept.embedded,
+    p->kern->fill(g->back, 0, rows * d);
+    p->kern->rmsnorm_bwd(g->back, p->in.grad + m->params.norm_emb, g->dx, p->kept.embedded,
                          m->w + m->params.norm_emb, p->kept.rstd_emb, rows, d);
-    m->kern->scatter_add(p->in.grad + m->params.wte, g->back, p->in.token, rows, d);
+    p->kern->scatter_add(p->in.grad + m->params.wte, g->back, p->in.token, rows, d);
 }
 
 static void backward(struct iso_pass *p)

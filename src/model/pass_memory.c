@@ -139,7 +139,7 @@ static void link_param(struct iso_loop_set *set, const struct iso_model *m,
 static void link_loop(struct iso_pass *p)
 {
     const struct iso_model *m = p->m;
-    p->loop.kern = m->kern;
+    p->loop.kern = p->kern;
     p->loop.ws = &p->ws;
     p->loop.packed_scratch = p->scratch.packed;
     for (size_t i = 0; i < m->params.n; i++) {
@@ -155,6 +155,7 @@ static struct iso_pass *new_unplaced(const struct iso_model *m, struct iso_pass_
 {
     struct iso_pass *p = ISO_NEW(struct iso_pass);
     p->m = m;
+    p->kern = m->kern;
     p->size = size;
     p->loop.shape = iso_arch_loop_shape(&m->arch);
     p->loop.set = ISO_NEW_N(struct iso_loop_set, (size_t)p->loop.shape.sets);
@@ -175,6 +176,12 @@ struct iso_pass *iso_pass_new(const struct iso_model *m, struct iso_pass_size si
     p->ws.bytes = iso_alloc_aligned(ws_bytes(p), 1);
     link_loop(p);
     return p;
+}
+
+void iso_pass_join(struct iso_pass *p, struct iso_crew *crew)
+{
+    p->ws.crew = crew;
+    p->kern = p->loop.kern = iso_crew_kern(crew);
 }
 
 void iso_pass_free(struct iso_pass *p)
