@@ -385,7 +385,7 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
     struct iso_str key = {0}, said = {0};
     uint64_t hash;
     enum iso_status st = hash_tables(&hash, c);
-    iso_str_printf(&key, "fit of %016" PRIx64, hash);
+    iso_str_printf(&key, "words on %016" PRIx64, hash);
     if (st == ISO_OK)
         st = iso_store_get(c->sw.store, &said, key.text, c->err);
     if (st == ISO_OK && !(said.len && iso_file_exists(page.text))) {
@@ -398,6 +398,8 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
             st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
     }
     fputs(iso_str_text(&said), stdout);
+    if (st == ISO_OK && !iso_str_starts(iso_str_text(&said), ISO_STUDY_NO_FIT))
+        printf("report: %s/report/report.html\n", c->a->out);
     iso_str_release(&key);
     iso_str_release(&said);
     return st;
