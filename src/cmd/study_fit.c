@@ -23,8 +23,8 @@ static enum iso_status fit(struct iso_analysis *analysis, struct iso_runs *runs,
     return st == ISO_OK ? iso_analysis_run(analysis, runs, &o, err) : st;
 }
 
-static enum iso_status write_report(struct iso_str *out, const struct iso_analysis *analysis,
-                                    const char *dir, const char *title, struct iso_err *err)
+static enum iso_status write_report(const struct iso_analysis *analysis, const char *dir,
+                                    const char *title, struct iso_err *err)
 {
     const struct iso_path table = iso_path_in(dir, "runs.csv"), to = iso_path_in(dir, "report");
     struct iso_str text = {0}, command = {0};
@@ -40,7 +40,7 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_analys
                                      .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
                                      .bytes = text.len};
     if (st == ISO_OK)
-        iso_evals_colours(&evals, analysis->runs);
+        iso_evals_join(&evals, analysis->runs);
     struct iso_section section = iso_evals_section(&evals);
     struct iso_report report = {.analysis = analysis,
                                 .title = title,
@@ -51,8 +51,6 @@ static enum iso_status write_report(struct iso_str *out, const struct iso_analys
                                 .n_extra = evals.n_model > 0};
     if (st == ISO_OK)
         st = iso_report_write(&report, to.text, err);
-    if (st == ISO_OK)
-        iso_str_printf(out, "report: %s/report.html\n", to.text);
     iso_str_release(&text);
     iso_str_release(&command);
     iso_evals_release(&evals);
@@ -76,11 +74,11 @@ enum iso_status iso_study_fit_report(struct iso_str *out, const char *study_dir,
     struct iso_err why;
     enum iso_status st = fit(&analysis, &runs, study_dir, true, &why);
     if (st == ISO_BAD_INPUT) {
-        iso_str_printf(out, "no fit: %s\n", why.msg);
+        iso_str_printf(out, ISO_STUDY_NO_FIT "%s\n", why.msg);
         st = ISO_OK;
     } else if (st == ISO_OK) {
         write_phi(out, &analysis);
-        st = write_report(out, &analysis, study_dir, title, err);
+        st = write_report(&analysis, study_dir, title, err);
     } else {
         *err = why;
     }
@@ -104,14 +102,15 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
     struct iso_runs runs = {0};
     struct iso_regret regret = {0};
     const struct iso_path to = iso_path_in(study_dir, "report");
-    enum iso_status st = iso_runs_read(&runs, &study_dir, 1, NULL, err);
+    const struct iso_runs_how all = {.anchor = "both"};
+    enum iso_status st = iso_runs_read(&runs, &study_dir, 1, &all, err);
     if (st == ISO_OK)
         st = iso_regret_run(&regret, &runs, rate_among(&runs, rate), err);
     if (st == ISO_OK)
         st = iso_rates_write(&regret, title, to.text, err);
     if (st == ISO_OK) {
         iso_regret_verdict(out, &regret);
-        iso_str_printf(out, "\nreport: %s/report.html\n", to.text);
+        iso_str_putc(out, '\n');
     }
     iso_regret_release(&regret);
     iso_runs_release(&runs);

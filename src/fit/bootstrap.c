@@ -4,6 +4,7 @@
  * weights and runs that were not drawn cost nothing. */
 #include "fit/interval.h"
 
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "base/rng.h"
@@ -16,11 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const block_names[ISO_N_BLOCKS] = {"cell", "run", "budget", "point"};
+static const char *const block_names[ISO_N_BLOCKS] = {"cell", "run", "budget", "point", "cluster"};
 
 const char *iso_block_name(enum iso_block block)
 {
     return block_names[block];
+}
+
+enum iso_block iso_runs_unit(const struct iso_runs *runs)
+{
+    return runs->clustered ? ISO_BLOCK_CLUSTER : ISO_BLOCK_CELL;
 }
 
 static bool same_block(const struct iso_run *a, const struct iso_run *b, enum iso_block block)
@@ -29,10 +35,12 @@ static bool same_block(const struct iso_run *a, const struct iso_run *b, enum is
     case ISO_BLOCK_BUDGET:
         return a->budget == b->budget;
     case ISO_BLOCK_CELL:
-        return a->budget == b->budget && a->r == b->r;
+        return iso_same_cell(a, b);
     case ISO_BLOCK_POINT:
-        return a->budget == b->budget && a->r == b->r && a->n_once == b->n_once &&
-               a->n_rec == b->n_rec && a->n_inject == b->n_inject && a->tokens == b->tokens;
+        return iso_same_cell(a, b) && a->n_once == b->n_once && a->n_rec == b->n_rec &&
+               a->n_inject == b->n_inject && a->tokens == b->tokens;
+    case ISO_BLOCK_CLUSTER:
+        return iso_str_eq(a->cluster, b->cluster);
     default:
         return false;
     }
@@ -40,12 +48,13 @@ static bool same_block(const struct iso_run *a, const struct iso_run *b, enum is
 
 void iso_blocks_init(struct iso_blocks *b, const struct iso_runs *runs, enum iso_block block)
 {
-    /* The table is sorted, so the runs of any block are together. */
     *b = (struct iso_blocks){.n_runs = runs->n, .of_run = ISO_NEW_N(size_t, runs->n + 1)};
     for (size_t i = 0; i < runs->n; i++) {
-        if (i == 0 || !same_block(&runs->at[i], &runs->at[i - 1], block))
-            b->n++;
-        b->of_run[i] = b->n - 1;
+        /* The table is sorted, so the runs of a block are together; those of a cluster need not. */
+        size_t twin = i;
+        while (twin > 0 && !same_block(&runs->at[i], &runs->at[twin - 1], block))
+            twin = block == ISO_BLOCK_CLUSTER ? twin - 1 : 0;
+        b->of_run[i] = twin > 0 ? b->of_run[twin - 1] : b->n++;
     }
 }
 
@@ -105,38 +114,90 @@ struct job {
     const struct iso_fit_options *options;
     const struct iso_blocks *blocks;
     enum iso_block block;
-    double *param; /* [resamples * n_param] */
-    size_t first;  /* resample of this block */
+    double *param;   /* [resamples * n_param] */
+    uint64_t *drawn; /* [resamples] identifies the blocks that were drawn */
+    size_t *todo;    /* resamples to refit */
+    size_t first;    /* resample of this block */
     atomic_size_t redrawn, done;
     struct iso_progress *progress;
 };
 
-static void run_resample(void *ctx, size_t number, int worker)
+/* Resample number i: drawn until it tells phi.  Gives the attempts it took, and what was drawn. */
+static size_t draw(struct iso_design *resampled, uint64_t *drawn, const struct job *job, size_t i)
+{
+    enum { MOST = 100 };
+    const size_t n = job->blocks->n_runs;
+    unsigned *count = ISO_NEW_N(unsigned, n + 1);
+    struct iso_rng rng = {job->options->seed, iso_rng_stream(iso_block_name(job->block), i), 0};
+    size_t attempt = 0;
+    for (;; attempt++) {
+        iso_blocks_draw(count, job->blocks, &rng);
+        iso_design_resample(resampled, job->x, count);
+        if (iso_resample_usable(resampled, job->runs) || attempt == MOST)
+            break;
+        iso_design_release(resampled);
+    }
+    *drawn = iso_xxh64(count, n * sizeof *count, 0);
+    free(count);
+    return attempt;
+}
+
+static void run_draw(void *ctx, size_t number, int worker)
 {
     struct job *job = ctx;
+    struct iso_design resampled;
+    (void)worker;
     const size_t i = job->first + number;
+    atomic_fetch_add(&job->redrawn, draw(&resampled, &job->drawn[i], job, i));
+    iso_design_release(&resampled);
+}
+
+static void run_refit(void *ctx, size_t number, int worker)
+{
+    struct job *job = ctx;
+    const size_t i = job->todo[number];
     if (iso_progress_stopped(job->progress))
         return;
     const struct iso_design *x = job->x;
-    unsigned *count = ISO_NEW_N(unsigned, job->blocks->n_runs + 1);
     struct iso_design resampled;
-    struct iso_rng rng = {job->options->seed, iso_rng_stream(iso_block_name(job->block), i), 0};
-    for (int attempt = 0;; attempt++) {
-        iso_blocks_draw(count, job->blocks, &rng);
-        iso_design_resample(&resampled, x, count);
-        if (iso_resample_usable(&resampled, job->runs) || attempt == 100)
-            break;
-        iso_design_release(&resampled);
-        atomic_fetch_add(&job->redrawn, 1);
-    }
     struct iso_solution s;
+    uint64_t drawn;
+    (void)draw(&resampled, &drawn, job, i);
     iso_refit(&s, &resampled, job->options, iso_rng_stream("resample", i));
     memcpy(job->param + i * x->n_param, s.param, x->n_param * sizeof(double));
     iso_design_release(&resampled);
-    free(count);
     const size_t done = atomic_fetch_add(&job->done, 1) + 1;
     if (worker == 0)
         iso_progress_update(job->progress, (double)done, NULL);
+}
+
+/* The first resample with the same blocks as number i. */
+static size_t first_like(const struct job *job, size_t i)
+{
+    size_t k = 0;
+    while (job->drawn[k] != job->drawn[i])
+        k++;
+    return k;
+}
+
+/* The next n refits.  Six budgets make 462 different resamples: what was drawn before is not
+ * fitted again. */
+static void refit_block(struct job *job, size_t n)
+{
+    const size_t end = job->first + n, n_param = job->x->n_param;
+    size_t n_todo = 0;
+    iso_parallel_for(n, job->options->threads, run_draw, job);
+    for (size_t i = job->first; i < end; i++)
+        if (first_like(job, i) == i)
+            job->todo[n_todo++] = i;
+    job->done = end - n_todo;
+    iso_parallel_for(n_todo, job->options->threads, run_refit, job);
+    for (size_t i = job->first; i < end; i++) {
+        const size_t like = first_like(job, i);
+        if (like != i)
+            memcpy(job->param + i * n_param, job->param + like * n_param,
+                   n_param * sizeof *job->param);
+    }
 }
 
 /* A percentile of sorted refits and its standard error: the number of refits below a true
@@ -166,16 +227,16 @@ static bool ends_are_stable(const struct iso_bootstrap *b)
     return !(fmax(b->mc_low, b->mc_high) > 0.02 * (b->high - b->low));
 }
 
-/* The distance of an end from the median in normal ones, by the quartile on its side; refits that
- * differ by rounding alone have no tail. */
+/* The distance of an end from the median in normal ones, by the quartile on its side; what differs
+ * by rounding alone has no tail, and no quartile to measure one by. */
 static double tail_of(const struct iso_bootstrap *b, double end, double quartile)
 {
-    const double median = iso_percentile(b->phi, b->n_resamples, 0.5);
-    if (fabs(end - median) < 1e-6)
+    const double rounding = 1e-6, median = iso_percentile(b->phi, b->n_resamples, 0.5);
+    if (fabs(end - median) < rounding)
         return 0;
     const double quartiles = iso_normal_quantile(b->level) / iso_normal_quantile(0.5);
-    return (end - median) /
-           (quartiles * (iso_percentile(b->phi, b->n_resamples, quartile) - median));
+    const double half = fabs(iso_percentile(b->phi, b->n_resamples, quartile) - median);
+    return fabs(end - median) / (quartiles * fmax(half, rounding));
 }
 
 static void weigh_tails(struct iso_bootstrap *out)
@@ -229,7 +290,7 @@ static bool resample(struct iso_bootstrap *out, struct job *job, size_t resample
     do {
         job->first = out->n_resamples;
         const size_t n = automatic ? BLOCK : resamples;
-        iso_parallel_for(n, job->options->threads, run_resample, job);
+        refit_block(job, n);
         out->n_resamples += n;
         find_ends(out, job->x);
     } while (out->n_resamples < most && !ends_are_stable(out) &&
@@ -261,11 +322,15 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
                           .blocks = &blocks,
                           .block = block,
                           .param = out->param,
+                          .drawn = ISO_NEW_N(uint64_t, most + 1),
+                          .todo = ISO_NEW_N(size_t, most + 1),
                           .progress = &progress};
         if (resample(out, &job, resamples))
             st = iso_fail(err, ISO_STOPPED, "stopped");
         summarise(out, &x);
         out->redrawn = job.redrawn;
+        free(job.drawn);
+        free(job.todo);
         iso_blocks_release(&blocks);
     }
     iso_design_release(&x);

@@ -41,7 +41,8 @@ static struct iso_residual_stats stats_of(const struct iso_derived *d, const str
 static struct iso_parabola parabola_of(struct iso_arena *arena, const struct iso_run *run, size_t n,
                                        const struct iso_flops_curve *curve)
 {
-    struct iso_parabola p = {.budget = run->budget, .r = run->r, .n_runs = n};
+    struct iso_parabola p = {
+        .budget = run->budget, .r = run->r, .unshared = run->unshared, .n_runs = n};
     const double centre = log(iso_run_params(&run[n / 2]));
     double *x = iso_arena_alloc(arena, 3 * n, sizeof *x), *y = iso_arena_alloc(arena, n, sizeof *y);
     p.n_opt = p.d_opt = p.loss_opt = p.gap = NAN;
@@ -191,6 +192,22 @@ static void widen(double *low, double *high, double x)
     *high = isnan(*high) ? x : fmax(*high, x);
 }
 
+/* The cell with r = 1 that another is compared with: of plain runs; where the anchor is the
+ * unshared control, of as many iterations; NULL without any. */
+static const struct iso_parabola *anchor_cell(const struct iso_derived *d,
+                                              const struct iso_parabola *of)
+{
+    const double iterations = of->r == 1 ? of->unshared : of->r;
+    const struct iso_parabola *best = NULL;
+    for (size_t i = 0; i < d->n_parabolas; i++) {
+        const struct iso_parabola *q = &d->parabola[i];
+        if (q->r == 1 && q->budget == of->budget &&
+            (!best || (best->unshared > 0 && q->unshared == iterations)))
+            best = q;
+    }
+    return best;
+}
+
 void iso_derived_gaps(struct iso_derived *out, const struct iso_derived *reference)
 {
     for (size_t i = 0; i < out->n_frontier; i++)
@@ -198,11 +215,12 @@ void iso_derived_gaps(struct iso_derived *out, const struct iso_derived *referen
             if (reference->frontier[j].r == 1 &&
                 reference->frontier[j].budget == out->frontier[i].budget)
                 out->frontier[i].gap = out->frontier[i].loss_opt - reference->frontier[j].loss_opt;
-    for (size_t i = 0; i < out->n_parabolas; i++)
-        for (size_t j = 0; j < reference->n_parabolas; j++)
-            if (reference->parabola[j].r == 1 &&
-                reference->parabola[j].budget == out->parabola[i].budget)
-                out->parabola[i].gap = out->parabola[i].loss_opt - reference->parabola[j].loss_opt;
+    for (size_t i = 0; i < out->n_parabolas; i++) {
+        struct iso_parabola *q = &out->parabola[i];
+        const struct iso_parabola *one = anchor_cell(reference, q);
+        if (one)
+            q->gap = q->loss_opt - one->loss_opt;
+    }
     for (size_t k = 0; k < out->n_exponents; k++) {
         struct iso_frontier_exponent *e = &out->exponent[k];
         e->gap_min = e->gap_max = e->optimum_gap_min = e->optimum_gap_max = NAN;
@@ -272,8 +290,7 @@ void iso_derived_run(struct iso_derived *out, struct iso_arena *arena, const str
     out->parabola = iso_arena_alloc(arena, runs->n + 1, sizeof *out->parabola);
     for (size_t i = 0; i < runs->n;) {
         size_t end = i, k = 0;
-        while (end < runs->n && runs->at[end].budget == runs->at[i].budget &&
-               runs->at[end].r == runs->at[i].r)
+        while (end < runs->n && iso_same_cell(&runs->at[end], &runs->at[i]))
             end++;
         while (out->curve[k].r != runs->at[i].r)
             k++;

@@ -28,23 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void iso_scratch_init(struct iso_scratch *s, size_t n)
-{
-    double **array[] = {&s->ln_n, &s->share, &s->t_n, &s->t_d, &s->ln_s};
-    const size_t n_arrays = sizeof array / sizeof *array;
-    s->memory = iso_alloc_aligned(n_arrays * n, sizeof(double));
-    for (size_t i = 0; i < n_arrays; i++)
-        *array[i] = s->memory + i * n;
-    s->worth = ISO_NEW_N(struct iso_worth, n / ISO_LANES + 1); /* no group has fewer rows */
-}
-
-void iso_scratch_release(struct iso_scratch *s)
-{
-    free(s->memory);
-    free(s->worth);
-    *s = (struct iso_scratch){0};
-}
-
 /* Sums over rows: the objective, the gradient by (a, alpha, b, beta, e) and the Hessian. */
 enum sum {
     S_VALUE,
@@ -92,13 +75,35 @@ enum own_sum {
     N_OWN_SUMS,
 };
 
+void iso_scratch_init(struct iso_scratch *s, size_t n)
+{
+    double **array[] = {&s->ln_n, &s->share, &s->t_n, &s->t_d, &s->ln_s};
+    const size_t n_arrays = sizeof array / sizeof *array;
+    s->memory = iso_alloc_aligned(n_arrays * n, sizeof(double));
+    for (size_t i = 0; i < n_arrays; i++)
+        *array[i] = s->memory + i * n;
+    const size_t groups = n / ISO_LANES + 1; /* no group has fewer rows */
+    s->worth = ISO_NEW_N(struct iso_worth, groups);
+    s->own = ISO_NEW_N(double, groups *N_OWN_SUMS);
+}
+
+void iso_scratch_release(struct iso_scratch *s)
+{
+    free(s->memory);
+    free(s->worth);
+    free(s->own);
+    *s = (struct iso_scratch){0};
+}
+
 struct rows {
     const double *ln_n, *share, *log_d, *log_l, *weight;
     double *t_n, *t_d, *ln_s; /* scratch */
-    size_t first, end;
-    double a, alpha, b, beta, e_term, offset, inv_delta;
+    size_t n, n_group;
+    const struct iso_row_group *group;
+    const double *param;
+    double a, alpha, b, beta, e_term, inv_delta;
     enum iso_curvature curvature;
-    bool with_offset;
+    bool with_offset; /* some group has one */
 };
 
 ISO_INLINE void fill_sizes_body(double *ln_n, double *share, const double *n_once,
@@ -119,27 +124,34 @@ ISO_TWICE(static, fill_sizes, fill_sizes_body,
 /* The terms of the law.  Short loops of their own: their iterations overlap in the processor. */
 ISO_INLINE void fill_terms_body(const struct rows *r)
 {
-    for (size_t i = r->first; i < r->end; i += ISO_LANES) {
+    for (size_t i = 0; i < r->n; i += ISO_LANES) {
         store4(r->t_n + i, exp4(r->a - r->alpha * load4(r->ln_n + i)));
         store4(r->t_d + i, exp4(r->b - r->beta * load4(r->log_d + i)));
     }
-    for (size_t i = r->first; i < r->end; i += ISO_LANES)
+    for (size_t i = 0; i < r->n; i += ISO_LANES)
         store4(r->ln_s + i, log4(load4(r->t_n + i) + load4(r->t_d + i) + splat(r->e_term)));
 }
 
 ISO_TWICE(static, fill_terms, fill_terms_body, (const struct rows *r), (r))
 
-/* Adds the rows to sum[N_SUMS] and own[N_OWN_SUMS], four lanes each.  Whether there is an offset
- * and which curvature is wanted are constants where this is inlined. */
-ISO_INLINE void sum_rows_body(v4d *sum, v4d *own, const struct rows *r,
-                              enum iso_curvature curvature, bool with_offset)
+static double offset_of(const struct iso_row_group *group, const double *param)
 {
+    return group->offset == ISO_NO_PARAM ? 0 : param[group->offset];
+}
+
+/* Adds the rows of a group to sum[N_SUMS] and own[N_OWN_SUMS], four lanes each.  Whether there is
+ * an offset and which curvature is wanted are constants where this is inlined. */
+ISO_INLINE void sum_group(v4d *sum, v4d *own, const struct rows *r,
+                          const struct iso_row_group *group, enum iso_curvature curvature,
+                          bool with_offset)
+{
+    const double offset = with_offset ? offset_of(group, r->param) : 0;
     const v4d e_term = splat(r->e_term), inv_delta = splat(r->inv_delta);
     const v4d one = splat(1.0), zero = splat(0.0);
-    for (size_t i = r->first; i < r->end; i += ISO_LANES) {
+    for (size_t i = group->first; i < group->first + group->n; i += ISO_LANES) {
         const v4d x = -load4(r->ln_n + i), q = -load4(r->log_d + i), w = load4(r->weight + i);
         const v4d t1 = load4(r->t_n + i), t2 = load4(r->t_d + i), s = t1 + t2 + e_term;
-        const v4d z = (load4(r->ln_s + i) + r->offset - load4(r->log_l + i)) * inv_delta;
+        const v4d z = (load4(r->ln_s + i) + offset - load4(r->log_l + i)) * inv_delta;
         const v4i low = (v4i)(z < -one), high = (v4i)(one < z), inside = ~(low | high);
         const v4d psi = pick4(low, -one, pick4(high, one, z));
         sum[S_VALUE] += w * psi * (z - 0.5 * psi);
@@ -206,27 +218,36 @@ ISO_INLINE void sum_rows_body(v4d *sum, v4d *own, const struct rows *r,
     }
 }
 
-/* Adds to sum[N_SUMS], which stays in four lanes until all groups are in, and sets own. */
-ISO_INLINE void sum_rows_any(v4d *total, double *own_total, const struct rows *r)
+ISO_INLINE void sum_groups(double *total, double *own_total, const struct rows *r,
+                           enum iso_curvature curvature, bool with_offset)
 {
     v4d sum[N_SUMS], own[N_OWN_SUMS];
-    memcpy(sum, total, sizeof sum);
-    memset(own, 0, sizeof own);
-    if (r->with_offset)
-        sum_rows_body(sum, own, r, r->curvature, true);
-    else if (r->curvature == ISO_CURVE_EXACT)
-        sum_rows_body(sum, own, r, ISO_CURVE_EXACT, false);
-    else if (r->curvature == ISO_CURVE_IRLS)
-        sum_rows_body(sum, own, r, ISO_CURVE_IRLS, false);
-    else
-        sum_rows_body(sum, own, r, ISO_CURVE_NONE, false);
-    memcpy(total, sum, sizeof sum);
-    for (size_t i = 0; i < (r->with_offset ? N_OWN_SUMS : H_A_O); i++)
-        own_total[i] = (own[i][0] + own[i][1]) + (own[i][2] + own[i][3]);
+    memset(sum, 0, sizeof sum);
+    for (size_t g = 0; g < r->n_group; g++) {
+        memset(own, 0, sizeof own);
+        sum_group(sum, own, r, &r->group[g], curvature, with_offset);
+        for (size_t i = 0; i < (with_offset ? N_OWN_SUMS : H_A_O); i++)
+            own_total[g * N_OWN_SUMS + i] = (own[i][0] + own[i][1]) + (own[i][2] + own[i][3]);
+    }
+    for (size_t i = 0; i < N_SUMS; i++)
+        total[i] = (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]);
 }
 
-ISO_TWICE(static, sum_rows, sum_rows_any, (v4d * total, double *own_total, const struct rows *r),
-          (total, own_total, r))
+/* Fills total[N_SUMS], and own_total[N_OWN_SUMS] for each group. */
+ISO_INLINE void sum_rows_body(double *total, double *own_total, const struct rows *r)
+{
+    if (r->with_offset)
+        sum_groups(total, own_total, r, r->curvature, true);
+    else if (r->curvature == ISO_CURVE_EXACT)
+        sum_groups(total, own_total, r, ISO_CURVE_EXACT, false);
+    else if (r->curvature == ISO_CURVE_IRLS)
+        sum_groups(total, own_total, r, ISO_CURVE_IRLS, false);
+    else
+        sum_groups(total, own_total, r, ISO_CURVE_NONE, false);
+}
+
+ISO_TWICE(static, sum_rows, sum_rows_body,
+          (double *total, double *own_total, const struct rows *r), (total, own_total, r))
 
 struct derivatives {
     double *gradient, *hessian;
@@ -316,6 +337,9 @@ void iso_log_sizes(const struct iso_design *x, const double *param, struct iso_s
 static struct rows all_rows(const struct iso_design *x, const double *param,
                             enum iso_curvature curvature, struct iso_scratch *s)
 {
+    bool with_offset = false;
+    for (size_t g = 0; g < x->n_group; g++)
+        with_offset |= x->group[g].offset != ISO_NO_PARAM;
     return (struct rows){.ln_n = s->ln_n,
                          .share = s->share,
                          .log_d = x->log_d,
@@ -324,44 +348,46 @@ static struct rows all_rows(const struct iso_design *x, const double *param,
                          .t_n = s->t_n,
                          .t_d = s->t_d,
                          .ln_s = s->ln_s,
-                         .end = x->n,
+                         .n = x->n,
+                         .n_group = x->n_group,
+                         .group = x->group,
+                         .param = param,
                          .a = param[ISO_P_A],
                          .alpha = param[ISO_P_ALPHA],
                          .b = param[ISO_P_B],
                          .beta = param[ISO_P_BETA],
                          .e_term = exp(param[ISO_P_E]),
                          .inv_delta = 1.0 / x->delta,
-                         .curvature = curvature};
+                         .curvature = curvature,
+                         .with_offset = with_offset};
+}
+
+double iso_objective_sized(const struct iso_design *x, const double *param, double *gradient,
+                           double *hessian, enum iso_curvature curvature, struct iso_scratch *s)
+{
+    double unused[ISO_MAX_PARAM], sum[N_SUMS];
+    const struct derivatives d = {gradient ? gradient : unused, hessian, x->n_param, curvature};
+    const struct rows rows = all_rows(x, param, curvature, s);
+    memset(d.gradient, 0, x->n_param * sizeof *gradient);
+    if (curvature != ISO_CURVE_NONE)
+        memset(hessian, 0, x->n_param * x->n_param * sizeof *hessian);
+    fill_terms(&rows);
+    sum_rows(sum, s->own, &rows);
+    for (size_t g = 0; g < x->n_group; g++) {
+        const double *own = s->own + g * N_OWN_SUMS;
+        add_shapes(&d, own, &x->group[g], x->n_shape, &s->worth[g]);
+        if (x->group[g].offset != ISO_NO_PARAM)
+            add_offset(&d, own, x->group[g].offset);
+    }
+    add_shared(&d, sum);
+    return sum[S_VALUE];
 }
 
 double iso_objective(const struct iso_design *x, const double *param, double *gradient,
                      double *hessian, enum iso_curvature curvature, struct iso_scratch *s)
 {
-    double unused[ISO_MAX_PARAM], own[N_OWN_SUMS], sum[N_SUMS];
-    v4d lanes[N_SUMS];
-    const struct derivatives d = {gradient ? gradient : unused, hessian, x->n_param, curvature};
-    memset(lanes, 0, sizeof lanes);
-    memset(d.gradient, 0, x->n_param * sizeof *gradient);
-    if (curvature != ISO_CURVE_NONE)
-        memset(hessian, 0, x->n_param * x->n_param * sizeof *hessian);
     iso_log_sizes(x, param, s);
-    struct rows rows = all_rows(x, param, curvature, s);
-    fill_terms(&rows);
-    for (size_t g = 0; g < x->n_group; g++) {
-        const struct iso_row_group *group = &x->group[g];
-        rows.first = group->first;
-        rows.end = group->first + group->n;
-        rows.with_offset = group->offset != ISO_NO_PARAM;
-        rows.offset = rows.with_offset ? param[group->offset] : 0;
-        sum_rows(lanes, own, &rows);
-        add_shapes(&d, own, group, x->n_shape, &s->worth[g]);
-        if (group->offset != ISO_NO_PARAM)
-            add_offset(&d, own, group->offset);
-    }
-    for (size_t i = 0; i < N_SUMS; i++)
-        sum[i] = (lanes[i][0] + lanes[i][1]) + (lanes[i][2] + lanes[i][3]);
-    add_shared(&d, sum);
-    return sum[S_VALUE];
+    return iso_objective_sized(x, param, gradient, hessian, curvature, s);
 }
 
 void iso_residuals(double *out, const struct iso_design *x, const double *param,
@@ -370,7 +396,7 @@ void iso_residuals(double *out, const struct iso_design *x, const double *param,
     iso_log_sizes(x, param, s);
     for (size_t g = 0; g < x->n_group; g++) {
         const struct iso_row_group *group = &x->group[g];
-        const double offset = group->offset != ISO_NO_PARAM ? param[group->offset] : 0.0;
+        const double offset = offset_of(group, param);
         for (size_t i = group->first; i < group->first + group->n; i++) {
             const double sum = exp(param[ISO_P_A] - param[ISO_P_ALPHA] * s->ln_n[i]) +
                                exp(param[ISO_P_B] - param[ISO_P_BETA] * x->log_d[i]) +

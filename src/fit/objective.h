@@ -57,6 +57,7 @@ void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
 struct iso_scratch {
     double *ln_n, *share, *t_n, *t_d, *ln_s; /* [n] of the largest design */
     struct iso_worth *worth;                 /* [groups] what the law says about each */
+    double *own;                             /* sums of each group */
     double *memory;
 };
 void iso_scratch_init(struct iso_scratch *s, size_t n);
@@ -72,6 +73,9 @@ enum iso_curvature {
  * Both may be NULL when curvature is NONE. */
 double iso_objective(const struct iso_design *x, const double *param, double *gradient,
                      double *hessian, enum iso_curvature curvature, struct iso_scratch *s);
+/* The same where the scratch has the sizes already, of iso_log_sizes at the same shapes. */
+double iso_objective_sized(const struct iso_design *x, const double *param, double *gradient,
+                           double *hessian, enum iso_curvature curvature, struct iso_scratch *s);
 /* Fills s->worth, s->ln_n with ln N_eff of every row, and s->share with its derivative by ln w,
  * which is the share of the looped blocks in N_eff. */
 void iso_log_sizes(const struct iso_design *x, const double *param, struct iso_scratch *s);

@@ -29,6 +29,10 @@ const struct iso_solver *iso_solver_find(const char *name);
 bool iso_param_held(const struct iso_design *x, const double *param, const double *gradient,
                     size_t p);
 
+/* Replaces a, b and e by the best ones for the other parameters (relative least squares, no term
+ * below a small share of the loss), cut to the box; the scratch has the sizes then. */
+void iso_solve_linear_part(double *param, const struct iso_design *x, struct iso_scratch *s);
+
 /* Solves (h + damping diag(d)) step = -g for n unknowns by Cholesky; h is n * n, row by row.
  * False when the matrix is not positive definite. */
 bool iso_solve_damped(double *step, const double *h, const double *d, const double *g, size_t n,

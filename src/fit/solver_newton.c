@@ -5,7 +5,9 @@
  *    random is thus the hard half of the problem; from there nearly every start finds the best
  *    minimum, where plain descent from a point of the box often ends on a plateau.
  * 2. Approach.  With a wide Huber delta the problem is nearly least squares: smooth, and well
- *    served by Gauss-Newton steps.
+ *    served by Gauss-Newton steps.  As long as they gain much, A, B and E are solved for again
+ *    after each: the valley is curved in them, and plain steps need three times as many
+ *    evaluations to follow it.
  * 3. Finish.  With the real delta the objective has kinks in its curvature; exact Hessians take a
  *    handful of steps from the second stage's end.
  * Steps are damped (Levenberg and Marquardt; the damping follows Nielsen's rule) and cut to the
@@ -21,6 +23,8 @@ struct state {
     struct iso_scratch *scratch;
     double gradient[ISO_MAX_PARAM], hessian[ISO_MAX_PARAM * ISO_MAX_PARAM];
     double damping;
+    bool may_project; /* solve for a, b and e again after each step, as long as that helps */
+    bool project;
     enum iso_curvature curvature;
 };
 
@@ -74,7 +78,7 @@ static bool advance(struct state *s, double *param, double *value)
     double step[ISO_MAX_PARAM], trial[ISO_MAX_PARAM];
     double gradient[ISO_MAX_PARAM], hessian[ISO_MAX_PARAM * ISO_MAX_PARAM];
     localise(&l, s, param);
-    for (double growth = 2; l.n > 0 && s->damping < 1e12; s->damping *= growth, growth *= 2) {
+    for (double growth = 3; l.n > 0 && s->damping < 1e12; s->damping *= growth, growth *= 2) {
         if (!iso_solve_damped(step, l.h, l.d, l.g, l.n, s->damping)) {
             s->damping = fmax(s->damping, 1e-6);
             continue;
@@ -83,11 +87,18 @@ static bool advance(struct state *s, double *param, double *value)
         const double expected = take(trial, step, &l, x);
         if (fabs(expected) < 1e-18 * *value)
             return false; /* nothing left to gain */
-        const double lower = iso_objective(x, trial, gradient, hessian, s->curvature, s->scratch);
+        if (s->project)
+            iso_solve_linear_part(trial, x, s->scratch);
+        else
+            iso_log_sizes(x, trial, s->scratch);
+        const double lower =
+            iso_objective_sized(x, trial, gradient, hessian, s->curvature, s->scratch);
         /* The last step or two gain less than round-off shows; they still sharpen the gradient. */
         const double slack = fabs(expected) < 1e-10 * *value ? 1e-13 * *value : 0;
-        if (!(lower < *value + slack))
+        if (!(lower < *value + slack)) {
+            s->project = false; /* least squares may have been the wrong advice */
             continue;
+        }
         const double t = expected > 0 ? 2 * (*value - lower) / expected - 1 : 0;
         s->damping = fmax(s->damping * fmax(0.1, 1 - t * t * t), 1e-14);
         *value = lower;
@@ -99,94 +110,39 @@ static bool advance(struct state *s, double *param, double *value)
     return false;
 }
 
-/* Steps until two in a row gain less than `enough`, relative to the value. */
-static void descend(struct iso_solution *sol, struct state *s, double enough, int max_iterations)
+/* Steps until as many in a row as `times` gain no more than `enough`, relative to the value. */
+static void descend(struct iso_solution *sol, struct state *s, double enough, int times,
+                    int max_iterations)
 {
     sol->value = iso_objective(s->x, sol->param, s->gradient, s->hessian, s->curvature, s->scratch);
-    for (int small = 0; small < 2 && sol->iterations < max_iterations; sol->iterations++) {
+    for (int small = 0; small < times && sol->iterations < max_iterations; sol->iterations++) {
         const double before = sol->value;
         if (!advance(s, sol->param, &sol->value))
             return;
-        small = before - sol->value <= enough * before ? small + 1 : 0;
+        const double gain = before - sol->value;
+        s->project = s->may_project && gain > 1e-2 * before;
+        small = gain <= enough * before ? small + 1 : 0;
     }
-}
-
-/* Non-negative least squares in three unknowns: drops what comes out negative and solves again.
- * normal is 3 * 3, right has the sign that iso_solve_damped wants. */
-static void solve_shares(double share[3], const double *normal, const double *right)
-{
-    const double zero[3] = {0};
-    size_t use[3] = {0, 1, 2}, n = 3;
-    while (n > 0) {
-        double h[9], g[3], c[3] = {0};
-        for (size_t i = 0; i < n; i++) {
-            g[i] = right[use[i]];
-            for (size_t j = 0; j < n; j++)
-                h[i * n + j] = normal[use[i] * 3 + use[j]];
-        }
-        const bool solved = iso_solve_damped(c, h, zero, g, n, 0);
-        size_t worst = 0;
-        for (size_t i = 1; i < n; i++)
-            worst = c[i] < c[worst] ? i : worst;
-        if (solved && c[worst] > 0) {
-            for (size_t i = 0; i < n; i++)
-                share[use[i]] = c[i];
-            return;
-        }
-        n--;
-        memmove(use + worst, use + worst + 1, (n - worst) * sizeof *use);
-    }
-}
-
-/* Replaces a, b and e by the best ones for the other parameters. */
-static void solve_linear_part(double *param, const struct iso_design *x, struct iso_scratch *s)
-{
-    enum { LEAST = 50 }; /* a term is kept at 1/50 nat or more: from 0 there is no way back */
-    double normal[9] = {0}, right[3] = {0}, share[3] = {0}, centre[2] = {0}, weight = 0;
-    iso_log_sizes(x, param, s);
-    for (size_t i = 0; i < x->n; i++) {
-        centre[0] += x->weight[i] * s->ln_n[i];
-        centre[1] += x->weight[i] * x->log_d[i];
-        weight += x->weight[i];
-    }
-    for (size_t i = 0; i < x->n; i++) {
-        const double relative = exp(-x->log_l[i]);
-        const double column[3] = {
-            relative * exp(-param[ISO_P_ALPHA] * (s->ln_n[i] - centre[0] / weight)),
-            relative * exp(-param[ISO_P_BETA] * (x->log_d[i] - centre[1] / weight)),
-            relative,
-        };
-        for (size_t j = 0; j < 3; j++) {
-            right[j] -= x->weight[i] * column[j];
-            for (size_t k = 0; k < 3; k++)
-                normal[j * 3 + k] += x->weight[i] * column[j] * column[k];
-        }
-    }
-    solve_shares(share, normal, right);
-    for (size_t j = 0; j < 3; j++)
-        share[j] = log(fmax(share[j], 1.0 / LEAST));
-    const double solved[3] = {share[0] + param[ISO_P_ALPHA] * centre[0] / weight,
-                              share[1] + param[ISO_P_BETA] * centre[1] / weight, share[2]};
-    static const size_t which[3] = {ISO_P_A, ISO_P_B, ISO_P_E};
-    for (size_t j = 0; j < 3; j++)
-        param[which[j]] = fmin(fmax(solved[j], x->lower[which[j]]), x->upper[which[j]]);
 }
 
 static void approach(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
                      struct iso_scratch *scratch)
 {
     struct iso_design wide = *x;
-    struct state s = {.x = &wide, .scratch = scratch, .curvature = ISO_CURVE_IRLS, .damping = 1e-2};
+    struct state s = {.x = &wide, .scratch = scratch, .curvature = ISO_CURVE_IRLS, .damping = 1e-4};
+    s.may_project = s.project = x->lower[ISO_P_A] < x->upper[ISO_P_A] &&
+                                x->lower[ISO_P_B] < x->upper[ISO_P_B] &&
+                                x->lower[ISO_P_E] < x->upper[ISO_P_E];
     wide.delta = fmax(0.1, 10 * x->delta);
-    solve_linear_part(sol->param, x, scratch);
-    descend(sol, &s, 1e-6, max_iterations);
+    iso_solve_linear_part(sol->param, x, scratch);
+    descend(sol, &s, 1e-8, 1, max_iterations);
 }
 
 static void finish(struct iso_solution *sol, const struct iso_design *x, int max_iterations,
                    struct iso_scratch *scratch)
 {
     struct state s = {.x = x, .scratch = scratch, .curvature = ISO_CURVE_EXACT, .damping = 1e-4};
-    descend(sol, &s, 1e-14, max_iterations);
+    descend(sol, &s, 1e-14, 2, max_iterations);
 }
 
 const struct iso_solver iso_solver_newton = {

@@ -87,15 +87,15 @@ static void attend_chunk(float *out, float *sum, const struct iso_attended *x, f
     }
 }
 
-static void attention_vec(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
+static void attention_vec(float *out, float *lse, struct iso_attended x, struct iso_heads heads,
                           struct iso_ws *ws)
 {
-    size_t T = x.T, n_keys = x.first + T;
+    size_t H = heads.H, Q = heads.Q, T = x.T, n_keys = x.first + T;
     for (size_t h = 0; h < H; h++, x.q += Q, x.kv += Q, lse += T) {
         fill_vec(lse, 0, T); /* the sums, until their logarithms are taken */
         for (size_t c0 = 0; c0 < n_keys; c0 += FWD_KEYS)
             attend_chunk(out + h * Q, lse, &x, (float *)(void *)ws->bytes, c0,
-                         smaller(FWD_KEYS, n_keys - c0), H * Q, Q);
+                         smaller(FWD_KEYS, n_keys - c0), heads.D, Q);
         for (size_t t = 0; t < T; t += VW)
             v_store_some(lse + t, v_log(v_load_some(lse + t, T - t)), T - t);
     }
@@ -200,9 +200,9 @@ static void row_dots(float *dot, const float *x, const float *y, size_t D, size_
 }
 
 static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, const float *lse,
-                              const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws)
+                              const float *qkv, size_t T, struct iso_heads heads, struct iso_ws *ws)
 {
-    size_t D = H * Q;
+    size_t H = heads.H, Q = heads.Q, D = heads.D;
     float *scratch = (float *)(void *)ws->bytes, *drop = take(&scratch, T);
     struct attn_bwd b = {.drop = drop, .T = T, .D = D, .Q = Q};
     b.scale = (float)(1 / sqrt((double)Q));
@@ -221,5 +221,5 @@ static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, 
             chunk_bwd(&b);
         }
     }
-    ws->macs += 2 * iso_attention_macs(0, T, D);
+    ws->macs += 2 * iso_attention_macs(0, T, H * Q);
 }

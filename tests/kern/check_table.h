@@ -338,7 +338,7 @@ static void check_attention_pieces(struct tables *t, const struct iso_kern *k,
         struct buffer o = buffer_new(n * D), l = buffer_new(H * n);
         struct iso_attended x = {qkv->at + first * 3 * D, kv.at, 3 * D, 2 * D, first, n};
         uint64_t before = t->ws.macs;
-        k->attention(o.at, l.at, x, H, Q, &t->ws);
+        k->attention(o.at, l.at, x, iso_all_heads(H, Q), &t->ws);
         assert_int_equal(t->ws.macs - before, n * (2 * first + n + 1) * D);
         assert_memory_equal(o.at, out->at + first * D, n * D * sizeof(float));
         for (size_t h = 0; h < H; h++)
@@ -357,12 +357,12 @@ static void check_attention(struct tables *t, size_t T, size_t H, size_t Q)
     struct buffer lse1 = buffer_new(H * T), lse2 = buffer_new(H * T);
     struct buffer d1 = buffer_new(T * 3 * D), d2 = buffer_new(T * 3 * D);
     tables_ready(t, T, Q);
-    t->k->attention(out1.at, lse1.at, iso_attend_all(qkv.at, T, D), H, Q, &t->ws);
+    t->k->attention(out1.at, lse1.at, iso_attend_all(qkv.at, T, D), iso_all_heads(H, Q), &t->ws);
     assert_int_equal(t->ws.macs, T * (T + 1) * D);
-    t->k->attention_bwd(d1.at, dout.at, out1.at, lse1.at, qkv.at, T, H, Q, &t->ws);
+    t->k->attention_bwd(d1.at, dout.at, out1.at, lse1.at, qkv.at, T, iso_all_heads(H, Q), &t->ws);
     assert_int_equal(t->ws.macs, 3 * T * (T + 1) * D);
-    t->ref->attention(out2.at, lse2.at, iso_attend_all(qkv.at, T, D), H, Q, &t->ws);
-    t->ref->attention_bwd(d2.at, dout.at, out2.at, lse2.at, qkv.at, T, H, Q, &t->ws);
+    t->ref->attention(out2.at, lse2.at, iso_attend_all(qkv.at, T, D), iso_all_heads(H, Q), &t->ws);
+    t->ref->attention_bwd(d2.at, dout.at, out2.at, lse2.at, qkv.at, T, iso_all_heads(H, Q), &t->ws);
     assert_int_equal(t->ws.macs, 6 * T * (T + 1) * D);
 
     check_attention_pieces(t, t->k, &qkv, &out1, &lse1, T, H, Q);
@@ -456,7 +456,7 @@ static void check_nan(struct tables *t)
     float qkv[2 * 3 * 8] = {0}, out[2 * 8], lse[2];
     qkv[3 * 8 + 2] = NAN; /* in the second query */
     tables_ready(t, 2, 8);
-    k->attention(out, lse, iso_attend_all(qkv, 2, 8), 1, 8, &t->ws);
+    k->attention(out, lse, iso_attend_all(qkv, 2, 8), iso_all_heads(1, 8), &t->ws);
     assert_true(isnan(lse[1]) && isnan(out[8]) && !isnan(lse[0]) && out[0] == 0);
 }
 
