@@ -79,5 +79,8 @@ void iso_power_release(struct iso_power *power);
 void iso_power_table(struct iso_table *t, const struct iso_power *power); /* one row per part */
 void iso_power_write_page(struct iso_str *out, const struct iso_power *power, bool colour);
 void iso_power_write_json(struct iso_json_out *w, const struct iso_power *power);
+/* What the prediction rests on, and how far the grid lies from it: of both, for design as well. */
+void iso_power_write_assumed(struct iso_str *out, const struct iso_power *power, bool colour);
+void iso_power_put_assumed(struct iso_json_out *w, const struct iso_power *power);
 
 #endif
