@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cmd/fit_args.h"
+#include "plot/adaptions.h"
 #include "plot/paper.h"
 #include "plot/report.h"
 
@@ -93,6 +94,7 @@ struct job {
     struct iso_analysis analysis;
     struct iso_compare compare;
     struct iso_evals evals; /* of the first table, where it is a study that has them */
+    struct iso_adaptions adaptions; /* likewise */
     struct iso_runs rate_runs, beyond;
     struct iso_regret rates; /* of --rates */
     bool has_analysis, has_compare, has_rates;
@@ -105,6 +107,7 @@ static void release(struct job *job)
     if (job->has_analysis)
         iso_analysis_release(&job->analysis);
     iso_evals_release(&job->evals);
+    iso_adaptions_release(&job->adaptions);
     iso_regret_release(&job->rates);
     iso_runs_release(&job->rate_runs);
     iso_runs_release(&job->beyond);
@@ -195,8 +198,10 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     struct iso_str command = {0};
     command_line(&command);
     const struct iso_fig_rates rates = {&job->rates, &job->base};
-    struct iso_section extra[2];
+    struct iso_section extra[3];
     size_t n_extra = 0;
+    if (job->adaptions.n > 0)
+        extra[n_extra++] = iso_adaptions_section(&job->adaptions);
     if (job->evals.n_model > 0)
         extra[n_extra++] = iso_evals_section(&job->evals);
     if (job->has_rates)
@@ -292,6 +297,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)
         st = iso_evals_read(&job.evals, ops.at[0], err);
+    if (st == ISO_OK)
+        st = iso_adaptions_read(&job.adaptions, ops.at[0], err);
     if (st == ISO_OK)
         iso_evals_colours(&job.evals, &job.base);
     if (st == ISO_OK)
