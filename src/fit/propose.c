@@ -22,12 +22,12 @@ static const struct {
  * The numbers of budgets and the ratios end with 0. */
 static const struct tier {
     double least; /* no model is narrower */
-    size_t n_budgets[6];
-    double ratio[8];
+    size_t n_budgets[5];
+    double ratio[6];
 } tiers[] = {
-    {32, {4, 5, 6, 7, 8}, {25, 36, 50, 75, 100, 150, 200}},
-    {24, {4, 5, 6, 7, 8}, {25, 36, 50, 75, 100, 150, 200}},
-    {16, {4, 5, 6, 7, 8}, {25, 36, 50, 75, 100, 150, 200}},
+    {32, {4, 5, 6, 8}, {25, 40, 64, 100, 200}},
+    {24, {4, 5, 6, 8}, {25, 40, 64, 100, 200}},
+    {16, {4, 5, 6, 8}, {25, 40, 64, 100, 200}},
     {16, {4}, {10, 16}},
     {16, {3}, {10, 16}},
     {16, {3}, {5, 7}},
