@@ -136,8 +136,7 @@ static enum iso_status measure(struct design *d)
     struct iso_progress progress;
     double done = 0;
     enum iso_status st = iso_kern_best(&d->kern, d->err);
-    iso_progress_begin(&progress, "measure this machine",
-                       (double)(d->n_grids * d->r.n * N_TIMED));
+    iso_progress_begin(&progress, "measure this machine", (double)(d->n_grids * d->r.n * N_TIMED));
     for (size_t g = 0; g < d->n_grids; g++)
         for (size_t r = 0; r < d->r.n; r++)
             for (size_t w = 0; st == ISO_OK && w < N_TIMED; w++) {
@@ -219,8 +218,7 @@ static enum iso_status fill_candidate(struct iso_candidate *m, struct design *d,
 static enum iso_status list_candidates(struct design *d)
 {
     const size_t n_widths = (MOST_WIDTH - LEAST_WIDTH) / WIDTH_STEP + 1;
-    struct iso_candidate *all =
-        ISO_ARENA_NEW_N(&d->arena, struct iso_candidate, d->r.n * n_widths);
+    struct iso_candidate *all = ISO_ARENA_NEW_N(&d->arena, struct iso_candidate, d->r.n * n_widths);
     enum iso_status st = ISO_OK;
     for (size_t r = 0; r < d->r.n; r++)
         for (size_t w = 0; st == ISO_OK && w < n_widths; w++)

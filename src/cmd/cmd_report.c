@@ -93,7 +93,7 @@ struct job {
     const char **names;  /* of the base and the variants */
     struct iso_analysis analysis;
     struct iso_compare compare;
-    struct iso_evals evals; /* of the first table, where it is a study that has them */
+    struct iso_evals evals;         /* of the first table, where it is a study that has them */
     struct iso_adaptions adaptions; /* likewise */
     struct iso_runs rate_runs, beyond;
     struct iso_regret rates; /* of --rates */

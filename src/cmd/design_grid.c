@@ -79,8 +79,7 @@ enum iso_status iso_design_change(struct iso_grid *grid, struct iso_arena *arena
 static void put_widths(struct iso_str *out, const struct iso_proposal *p, size_t b, size_t r)
 {
     for (size_t w = 0; w < p->n_widths; w++)
-        iso_str_printf(out, "%s%g", w ? ", " : "[",
-                       p->at[b].width[r][w] / (double)p->width_unit);
+        iso_str_printf(out, "%s%g", w ? ", " : "[", p->at[b].width[r][w] / (double)p->width_unit);
     iso_str_putc(out, ']');
 }
 
@@ -121,11 +120,9 @@ static void put_settings(struct iso_str *out, const struct iso_proposal *p,
     iso_str_printf(out, "rates: {matrix: %g, embed: %g, head: %g, norm: %g, scalar: %g}\n",
                    rate[ISO_GROUP_MATRIX], rate[ISO_GROUP_EMBED], rate[ISO_GROUP_HEAD],
                    rate[ISO_GROUP_NORM], rate[ISO_GROUP_SCALAR]);
-    iso_str_printf(out,
-                   "transfer: {width: %" PRId64 ", batch_tokens: %" PRId64
-                   ", tokens_per_param: %g}\n",
-                   grid->transfer.width, grid->transfer.batch_tokens,
-                   grid->transfer.tokens_per_param);
+    iso_str_printf(
+        out, "transfer: {width: %" PRId64 ", batch_tokens: %" PRId64 ", tokens_per_param: %g}\n",
+        grid->transfer.width, grid->transfer.batch_tokens, grid->transfer.tokens_per_param);
 }
 
 void iso_design_write_grid(struct iso_str *out, const struct iso_proposal *p,

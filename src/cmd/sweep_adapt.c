@@ -80,8 +80,8 @@ static double tokens_allowed(const struct iso_sweep_call *c)
 static bool adapt_cell(struct iso_sweep_call *c, const struct iso_width_rule *rule,
                        const struct iso_runs *finished)
 {
-    const double unit = (double)(c->grid.width_unit > c->grid.head ? c->grid.width_unit
-                                                                    : c->grid.head);
+    const double unit =
+        (double)(c->grid.width_unit > c->grid.head ? c->grid.width_unit : c->grid.head);
     const struct iso_adapt_limits limits = {unit, tokens_allowed(c)};
     struct iso_adaption *a = ISO_PUSH(c->adaptions.at, c->adaptions.n, c->adaptions.room);
     struct iso_str text = {0};
@@ -94,6 +94,19 @@ static bool adapt_cell(struct iso_sweep_call *c, const struct iso_width_rule *ru
     iso_str_release(&text);
     apply(c, a);
     return iso_adapt_moved(a);
+}
+
+/* Into the file, from which they are read again, and into the store, as the rest of the study. */
+static enum iso_status keep_decisions(struct iso_sweep_call *c)
+{
+    struct iso_str text = {0};
+    iso_adaptions_write(&text, &c->adaptions);
+    enum iso_status st =
+        iso_file_write(iso_path_in(c->sw.dir, "adapt.json").text, text.text, text.len, c->err);
+    if (st == ISO_OK)
+        st = iso_store_set(c->sw.store, "adapt", text.text, c->err);
+    iso_str_release(&text);
+    return st;
 }
 
 enum iso_status iso_sweep_adapt_budget(struct iso_sweep_call *c, double budget, bool *changed)
@@ -113,7 +126,7 @@ enum iso_status iso_sweep_adapt_budget(struct iso_sweep_call *c, double budget, 
                 *changed |= adapt_cell(c, &c->grid.widths.rule[i], &finished);
         }
     if (st == ISO_OK)
-        st = iso_adaptions_write(&c->adaptions, dir, c->err);
+        st = keep_decisions(c);
     if (st == ISO_OK && *changed)
         st = iso_sweep_unplan(&c->sw, budget, c->err);
     iso_runs_release(&finished);

@@ -29,9 +29,9 @@ struct iso_sweep_call {
     size_t n;
     const char **set; /* those of --set that are the trainer's, not the grid's */
     size_t n_set;
-    struct iso_strings saved_set; /* the same of the study's last start */
-    const char *data;             /* absolute once it is checked */
-    double tokens;                /* that it has for training */
+    struct iso_strings saved_set;   /* the same of the study's last start */
+    const char *data;               /* absolute once it is checked */
+    double tokens;                  /* that it has for training */
     struct iso_adaptions adaptions; /* of --adapt, as the study has them */
     const struct iso_launcher *launcher;
     struct iso_sweep sw;

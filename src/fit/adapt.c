@@ -52,9 +52,7 @@ static double cell_optimum(const struct cell *c)
         return NAN;
     if (iso_least_squares(k, c->x, c->y, NULL, c->n, 3) && k[2] > 0)
         return fmin(fmax(exp(-k[1] / (2 * k[2])), c->low / beyond), c->high * beyond);
-    return c->best == c->low    ? c->low / beyond
-           : c->best == c->high ? c->high * beyond
-                                : c->best;
+    return c->best == c->low ? c->low / beyond : c->best == c->high ? c->high * beyond : c->best;
 }
 
 /* The optimum that the finished budgets below predict. */
@@ -64,8 +62,8 @@ static void predict(struct iso_adaption *a, struct iso_arena *arena, const struc
     a->n_from = 0;
     for (size_t i = 0, end; i < runs->n; i = end) {
         const struct iso_run *first = &runs->at[i];
-        for (end = i + 1; end < runs->n && runs->at[end].budget == first->budget &&
-                          runs->at[end].r == first->r;)
+        for (end = i + 1;
+             end < runs->n && runs->at[end].budget == first->budget && runs->at[end].r == first->r;)
             end++;
         if (first->r != a->r || first->budget >= a->budget || isnan(first->d_model))
             continue;
@@ -112,8 +110,8 @@ void iso_adapt(struct iso_adaption *a, const struct iso_runs *finished,
     memcpy(a->chosen, a->planned, sizeof a->chosen);
     for (size_t i = 0; i < a->n; i++)
         centre += log(a->planned[i]) / (double)a->n;
-    const bool held = margin * a->planned[0] <= a->optimum &&
-                      a->optimum * margin <= a->planned[a->n - 1];
+    const bool held =
+        margin * a->planned[0] <= a->optimum && a->optimum * margin <= a->planned[a->n - 1];
     if (a->n_from && !held)
         move(a, a->optimum / exp(centre), narrowest(a, &arena, finished, limits), limits->unit);
     iso_arena_release(&arena);
@@ -170,11 +168,9 @@ void iso_adaptions_table(struct iso_table *t, const struct iso_adaptions *list)
 
 /* --- the file --- */
 
-enum iso_status iso_adaptions_write(const struct iso_adaptions *list, const char *study,
-                                    struct iso_err *err)
+void iso_adaptions_write(struct iso_str *out, const struct iso_adaptions *list)
 {
-    struct iso_str text = {0};
-    struct iso_json_out w = {&text, 2, 0, false};
+    struct iso_json_out w = {out, 2, 0, false};
     iso_json_begin(&w, NULL, '[');
     for (size_t i = 0; i < list->n; i++) {
         const struct iso_adaption *a = &list->at[i];
@@ -188,11 +184,7 @@ enum iso_status iso_adaptions_write(const struct iso_adaptions *list, const char
         iso_json_end(&w, '}');
     }
     iso_json_end(&w, ']');
-    iso_str_putc(&text, '\n');
-    enum iso_status st =
-        iso_file_write(iso_path_in(study, "adapt.json").text, text.text, text.len, err);
-    iso_str_release(&text);
-    return st;
+    iso_str_putc(out, '\n');
 }
 
 /* Widths are positive and rising. */

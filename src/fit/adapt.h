@@ -45,14 +45,14 @@ bool iso_adapt_moved(const struct iso_adaption *a);
 /* "4e+12, r = 2: optimum about 56 (from 2 budgets); 32 48 64 moved to 40 56 80". */
 void iso_adapt_describe(struct iso_str *out, const struct iso_adaption *a);
 
-/* The text of an adapt.json; `path` names it in messages.  Release the list also after a failure. */
+/* The text of an adapt.json; `path` names it in messages.  Release the list also after a failure.
+ */
 enum iso_status iso_adaptions_parse(struct iso_adaptions *list, const char *text, size_t len,
                                     const char *path, struct iso_err *err);
 /* The file of a study; one without it has no decisions.  Likewise. */
 enum iso_status iso_adaptions_read(struct iso_adaptions *list, const char *study,
                                    struct iso_err *err);
-enum iso_status iso_adaptions_write(const struct iso_adaptions *list, const char *study,
-                                    struct iso_err *err);
+void iso_adaptions_write(struct iso_str *out, const struct iso_adaptions *list);
 void iso_adaptions_release(struct iso_adaptions *list);
 void iso_adaptions_table(struct iso_table *t, const struct iso_adaptions *list);
 

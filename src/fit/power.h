@@ -23,8 +23,8 @@ struct iso_power_options iso_power_defaults(void);
 void iso_power_assume(struct iso_power_options *options, const struct iso_runs *planned);
 void iso_power_assume_between(struct iso_power_options *options, double low, double high);
 /* The same law for tokens of another length, when both lengths are known: bits per byte as a
- * function of parameters and bytes stay as they are.  Honest for another tokenizer on like text; how
- * hard another text is to predict nobody knows beforehand. */
+ * function of parameters and bytes stay as they are.  Honest for another tokenizer on like text;
+ * how hard another text is to predict nobody knows beforehand. */
 void iso_power_rescale(struct iso_power_options *options, double bytes_per_token);
 /* Takes law and noise from a fit: its residuals are split into a part that the runs of a cell
  * share and the rest. */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* Studies whose results the project ships: `isodepth power --from` the table would give these, and
- * `isodepth data` the bytes of a token (NaN: nobody knows).  The one place for law and noise: power,
- * design and sweep --adapt all ask here.  A test compares the rows with their tables. */
+ * `isodepth data` the bytes of a token (NaN: nobody knows).  The one place for law and noise:
+ * power, design and sweep --adapt all ask here.  A test compares the rows with their tables. */
 static const struct origin {
     const char *name, *table;
     double low, high; /* budgets */

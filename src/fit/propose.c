@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double width_span = 2.5;  /* of the widest model of a cell to the narrowest */
+static const double width_span = 2.5; /* of the widest model of a cell to the narrowest */
 static const double fewest_steps = 128;
-static const double enough_steps = 300; /* for the larger batch */
+static const double enough_steps = 300;       /* for the larger batch */
 static const double most_of_the_hours = 0.95; /* the rest is for starts, checkpoints and the fit */
 static const double batches[] = {2048, 1024};
 

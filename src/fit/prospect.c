@@ -13,10 +13,11 @@ static enum iso_status impossible(const struct iso_propose_need *need, struct is
     const double hours = iso_propose_hours(need, INFINITY),
                  answer = iso_propose_hours(need, ISO_PROPOSE_ANSWERS);
     if (isnan(hours))
-        return iso_fail(err, ISO_BAD_INPUT,
-                        "no grid of three budgets is possible with %.3g tokens, whatever the hours; "
-                        "pack more text, or allow more `epochs`",
-                        need->tokens);
+        return iso_fail(
+            err, ISO_BAD_INPUT,
+            "no grid of three budgets is possible with %.3g tokens, whatever the hours; "
+            "pack more text, or allow more `epochs`",
+            need->tokens);
     struct iso_str more = {0};
     if (answer > hours)
         iso_str_printf(&more, ", about %.3g hours would tell phi to within +-%.2g", answer,
@@ -55,12 +56,11 @@ enum iso_status iso_prospect_run(struct iso_prospect *out, const struct iso_prop
         return st;
     for (size_t i = 0; i < ISO_PROSPECT_LONGER; i++) {
         out->longer[i].hours = need->hours * pow(2, (double)i + 1);
-        out->longer[i].half_width =
-            fmin(half_width_with(out, out->longer[i].hours, need->tokens),
-                 i ? out->longer[i - 1].half_width : out->power.half_width);
+        out->longer[i].half_width = fmin(half_width_with(out, out->longer[i].hours, need->tokens),
+                                         i ? out->longer[i - 1].half_width : out->power.half_width);
     }
-    out->more_text = out->plan.tokens_bind ? half_width_with(out, need->hours, 2 * need->tokens)
-                                           : NAN;
+    out->more_text =
+        out->plan.tokens_bind ? half_width_with(out, need->hours, 2 * need->tokens) : NAN;
     const double scale = out->plan.half_width / out->power.half_width;
     out->hours_to_answer = out->power.half_width <= ISO_PROPOSE_ANSWERS
                                ? need->hours

@@ -14,8 +14,7 @@ static enum iso_status build(struct iso_page *page, const void *data, struct iso
                   moved, list->n);
     struct iso_table t;
     iso_adaptions_table(&t, list);
-    enum iso_status st =
-        iso_page_table(page, "adapt", "Widths as planned and as trained", &t, err);
+    enum iso_status st = iso_page_table(page, "adapt", "Widths as planned and as trained", &t, err);
     iso_table_release(&t);
     return st;
 }

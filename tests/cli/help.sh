@@ -76,7 +76,7 @@ done < "$tmp/choices"
 [ "$(complete_line isodepth -q pl)" = plan ] || fail "completion behind -q"
 [ "$(complete_line isodepth tokenizer tr)" = train ] || fail "completion of a second word"
 [ "$(complete_line isodepth tokenizer train --voc)" = --vocab ] || fail "completion of an option"
-[ "$(cd grids && complete_line isodepth plan de)" = demo.yaml ] || fail "completion of a file"
+[ "$(cd grids && complete_line isodepth plan dem)" = demo.yaml ] || fail "completion of a file"
 
 # Man pages: one for each command, clean, with what the help says.
 "$iso" man "$tmp/man" || fail "man"

@@ -33,8 +33,8 @@ static void fill(void)
             m->n_once = r == 1 ? 10 * block : 2 * block;
             m->n_rec = r == 1 ? 0 : 8 / r * block;
             m->n_inject = r == 1 ? 0 : 2 * d * d;
-            m->flops = 6 * m->n_once + 6 * r * (m->n_rec + m->n_inject) + 12 * d * 128 * 10 +
-                       6 * d * 2048;
+            m->flops =
+                6 * m->n_once + 6 * r * (m->n_rec + m->n_inject) + 12 * d * 128 * 10 + 6 * d * 2048;
             m->seconds = m->flops / 50e9;
         }
 }

@@ -24,8 +24,8 @@ static void fill(void)
             m->n_once = r == 1 ? 10 * block : 2 * block;
             m->n_rec = r == 1 ? 0 : 8 / r * block;
             m->n_inject = r == 1 ? 0 : 2 * d * d;
-            m->flops = 6 * m->n_once + 6 * r * (m->n_rec + m->n_inject) + 12 * d * 128 * 10 +
-                       6 * d * 2048;
+            m->flops =
+                6 * m->n_once + 6 * r * (m->n_rec + m->n_inject) + 12 * d * 128 * 10 + 6 * d * 2048;
             m->seconds = m->flops / 50e9;
         }
     law = iso_power_defaults();
@@ -188,12 +188,12 @@ static void test_rescale(void **state)
     struct iso_power_options o = law, same = law;
     iso_power_rescale(&o, 2 * law.bytes_per_token);
     const double n = 3e5, bytes = 1e7;
-    const double before = (law.E + law.A * pow(n, -law.alpha) +
-                           law.B * pow(bytes / law.bytes_per_token, -law.beta)) /
-                          law.bytes_per_token;
-    const double after = (o.E + o.A * pow(n, -o.alpha) +
-                          o.B * pow(bytes / o.bytes_per_token, -o.beta)) /
-                         o.bytes_per_token;
+    const double before =
+        (law.E + law.A * pow(n, -law.alpha) + law.B * pow(bytes / law.bytes_per_token, -law.beta)) /
+        law.bytes_per_token;
+    const double after =
+        (o.E + o.A * pow(n, -o.alpha) + o.B * pow(bytes / o.bytes_per_token, -o.beta)) /
+        o.bytes_per_token;
     assert_near(before, after, 1e-12);
     iso_power_rescale(&same, NAN);
     assert_true(same.B == law.B && same.E == law.E);
@@ -209,25 +209,23 @@ static void add_cell(struct iso_runs *runs, double budget, double r, const doubl
 {
     for (size_t i = 0; i < n; i++) {
         const double x = log(width[i] / best), d = width[i], N = 120 * d * d;
-        *ISO_PUSH(runs->at, runs->n, runs->room) =
-            (struct iso_run){.budget = budget,
-                             .r = r,
-                             .n_once = N,
-                             .tokens = budget / (6 * N),
-                             .flops_per_token = 6 * N,
-                             .loss = 3 + 0.2 * x * x,
-                             .d_model = d,
-                             .id = "",
-                             .seed = "",
-                             .status = "",
-                             .file = ""};
+        *ISO_PUSH(runs->at, runs->n, runs->room) = (struct iso_run){.budget = budget,
+                                                                    .r = r,
+                                                                    .n_once = N,
+                                                                    .tokens = budget / (6 * N),
+                                                                    .flops_per_token = 6 * N,
+                                                                    .loss = 3 + 0.2 * x * x,
+                                                                    .d_model = d,
+                                                                    .id = "",
+                                                                    .seed = "",
+                                                                    .status = "",
+                                                                    .file = ""};
     }
 }
 
 static struct iso_adaption planned(double budget, double r)
 {
-    return (struct iso_adaption){
-        .budget = budget, .r = r, .n = 4, .planned = {32, 48, 64, 80}};
+    return (struct iso_adaption){.budget = budget, .r = r, .n = 4, .planned = {32, 48, 64, 80}};
 }
 
 static void test_adapt(void **state)
