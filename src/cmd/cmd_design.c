@@ -7,6 +7,7 @@
 #include "cmd/choices.h"
 #include "cmd/design_grid.h"
 #include "fit/stats.h"
+#include "train/machine.h"
 #include "train/speed.h"
 
 #include <inttypes.h>
@@ -131,20 +132,39 @@ static enum iso_status make_settings(struct design *d)
 /* Long enough for the rates' transfer, which the speed does not depend on. */
 static const double timed_budget = 1e15;
 
+static enum iso_status timed_run(struct iso_plan_run *run, const struct design *d, size_t g,
+                                 size_t r, size_t w)
+{
+    const char *key;
+    return iso_grid_run(run, &d->grid[g], timed_budget, (int64_t)d->r.at[r], (double)timed_width[w],
+                        1, &key, d->err);
+}
+
+/* As sweep: no more runs at once than fit into 80 % of the memory that is free. */
+static enum iso_status fit_memory(struct design *d)
+{
+    const double free = 0.8 * iso_memory_available();
+    struct iso_plan_run run;
+    enum iso_status st = timed_run(&run, d, d->n_grids - 1, d->r.n - 1, N_TIMED - 1);
+    if (st == ISO_OK && free > 0)
+        d->at_once = (int)fmin(d->at_once, fmax(1, free / iso_speed_bytes(&run, d->kern)));
+    return st;
+}
+
 static enum iso_status measure(struct design *d)
 {
     struct iso_progress progress;
     double done = 0;
     enum iso_status st = iso_kern_best(&d->kern, d->err);
+    if (st == ISO_OK)
+        st = fit_memory(d);
     iso_progress_begin(&progress, "measure this machine", (double)(d->n_grids * d->r.n * N_TIMED));
     for (size_t g = 0; g < d->n_grids; g++)
         for (size_t r = 0; r < d->r.n; r++)
             for (size_t w = 0; st == ISO_OK && w < N_TIMED; w++) {
                 struct iso_plan_run run;
-                const char *key;
                 iso_progress_update(&progress, done++, NULL);
-                st = iso_grid_run(&run, &d->grid[g], timed_budget, (int64_t)d->r.at[r],
-                                  (double)timed_width[w], 1, &key, d->err);
+                st = timed_run(&run, d, g, r, w);
                 if (st == ISO_OK)
                     d->speeds.flops[g][r][w] =
                         run.account.flops *

@@ -26,20 +26,31 @@ static enum iso_status random_row(void *ctx, int32_t *out, int64_t index, struct
     return ISO_OK;
 }
 
+static struct iso_trainer_spec spec_of(const struct iso_plan_run *run)
+{
+    return (struct iso_trainer_spec){
+        .arch = run->arch,
+        .peak = run->rates,
+        .schedule = run->schedule,
+        .steps = run->steps,
+        .batch = (size_t)(run->batch_tokens / run->arch.seq_len),
+        .lanes = (size_t)run->lanes,
+        .micro = (size_t)run->micro,
+        .workers = 1,
+    };
+}
+
+double iso_speed_bytes(const struct iso_plan_run *run, const struct iso_kern *kern)
+{
+    const struct iso_trainer_spec spec = spec_of(run);
+    return (double)iso_trainer_bytes(&spec, kern);
+}
+
 static void train_some(void *ctx, size_t i, int worker)
 {
     struct measurement *m = ctx;
     struct iso_arch arch = m->run->arch;
-    struct iso_trainer_spec spec = {
-        .arch = arch,
-        .peak = m->run->rates,
-        .schedule = m->run->schedule,
-        .steps = m->run->steps,
-        .batch = (size_t)(m->run->batch_tokens / arch.seq_len),
-        .lanes = (size_t)m->run->lanes,
-        .micro = (size_t)m->run->micro,
-        .workers = 1,
-    };
+    const struct iso_trainer_spec spec = spec_of(m->run);
     const struct iso_row_source rows = {random_row, &arch, INT64_MAX};
     struct iso_trainer *t = iso_trainer_new(&spec, m->kern, i);
     double loss, norm, start = 0, spent = 0, steps = 0;

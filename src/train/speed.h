@@ -10,4 +10,7 @@
 double iso_measure_speed(const struct iso_plan_run *run, const struct iso_kern *kern, int at_once,
                          double seconds);
 
+/* Bytes of memory that one such run takes. */
+double iso_speed_bytes(const struct iso_plan_run *run, const struct iso_kern *kern);
+
 #endif

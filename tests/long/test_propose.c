@@ -11,33 +11,15 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "fit/analysis.h"
-#include "fit/propose.h"
+#include "propose_synth.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STUDIES = 10, N_R = 4, N_WIDTHS = 128 };
+enum { STUDIES = 10 };
 
 static struct iso_candidate candidates[N_R * N_WIDTHS];
-
-/* Ten executed layers, T = 128, V = 2048, at 50 GFLOP/s. */
-static void fill(void)
-{
-    static const double recurrences[N_R] = {1, 2, 4, 8};
-    for (size_t k = 0; k < N_R; k++)
-        for (size_t i = 0; i < N_WIDTHS; i++) {
-            const double r = recurrences[k], d = 8 * (double)(i + 1), block = 12 * d * d;
-            struct iso_candidate *m = &candidates[k * N_WIDTHS + i];
-            *m = (struct iso_candidate){.r = r, .d_model = d, .n_embed = 2 * 2048 * d};
-            m->n_once = r == 1 ? 10 * block : 2 * block;
-            m->n_rec = r == 1 ? 0 : 8 / r * block;
-            m->n_inject = r == 1 ? 0 : 2 * d * d;
-            m->flops =
-                6 * m->n_once + 6 * r * (m->n_rec + m->n_inject) + 12 * d * 128 * 10 + 6 * d * 2048;
-            m->seconds = m->flops / 50e9;
-        }
-}
 
 /* Losses of one study: the law, noise of the cell, noise of the run. */
 static void train(struct iso_runs *runs, const struct iso_power_options *o, uint64_t seed)
@@ -79,14 +61,7 @@ static struct result study(const struct iso_prospect *p, uint64_t seed)
 static void check(double hours, double low, double high)
 {
     struct iso_power_options law = iso_power_defaults();
-    struct iso_propose_need need = {.law = &law,
-                                    .candidate = candidates,
-                                    .n_candidate = N_R * N_WIDTHS,
-                                    .hours = hours,
-                                    .at_once = 2,
-                                    .tokens = 2.5e7,
-                                    .validation_tokens = 75e3,
-                                    .seq_len = 128};
+    const struct iso_propose_need need = synth_need(candidates, &law, hours, 2.5e7);
     struct iso_prospect p;
     double mean = 0, square = 0;
     iso_power_assume_between(&law, low, high);
@@ -111,14 +86,14 @@ static void check(double hours, double low, double high)
 static void test_evening(void **state)
 {
     (void)state;
-    fill();
+    synth_candidates(candidates);
     check(8, 4e12, 1.6e13);
 }
 
 static void test_hour(void **state)
 {
     (void)state;
-    fill();
+    synth_candidates(candidates);
     check(1, 3.2e11, 6.6e12);
 }
 

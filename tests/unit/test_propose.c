@@ -2,32 +2,17 @@
 #include "test.h"
 
 #include "fit/adapt.h"
-#include "fit/propose.h"
+#include "propose_synth.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { N_R = 4, N_WIDTHS = 128 };
-static const double recurrences[N_R] = {1, 2, 4, 8};
 static struct iso_candidate candidates[N_R * N_WIDTHS];
 static struct iso_power_options law;
 
-/* Ten executed layers, T = 128, V = 2048, as spec section 2 counts them; on purpose apart from
- * src/plan.  All models run at 50 GFLOP/s. */
 static void fill(void)
 {
-    for (size_t k = 0; k < N_R; k++)
-        for (size_t i = 0; i < N_WIDTHS; i++) {
-            const double r = recurrences[k], d = 8 * (double)(i + 1), block = 12 * d * d;
-            struct iso_candidate *m = &candidates[k * N_WIDTHS + i];
-            *m = (struct iso_candidate){.r = r, .d_model = d, .n_embed = 2 * 2048 * d};
-            m->n_once = r == 1 ? 10 * block : 2 * block;
-            m->n_rec = r == 1 ? 0 : 8 / r * block;
-            m->n_inject = r == 1 ? 0 : 2 * d * d;
-            m->flops =
-                6 * m->n_once + 6 * r * (m->n_rec + m->n_inject) + 12 * d * 128 * 10 + 6 * d * 2048;
-            m->seconds = m->flops / 50e9;
-        }
+    synth_candidates(candidates);
     law = iso_power_defaults();
     iso_power_assume_between(&law, 4e12, 1.6e13);
     law.fit.threads = 2;
@@ -35,14 +20,7 @@ static void fill(void)
 
 static struct iso_propose_need evening(double hours)
 {
-    return (struct iso_propose_need){.law = &law,
-                                     .candidate = candidates,
-                                     .n_candidate = N_R * N_WIDTHS,
-                                     .hours = hours,
-                                     .at_once = 2,
-                                     .tokens = 1e8,
-                                     .validation_tokens = 75e3,
-                                     .seq_len = 128};
+    return synth_need(candidates, &law, hours, 1e8);
 }
 
 static double law_loss(const struct iso_candidate *m, double budget)
