@@ -136,10 +136,11 @@ check-one: all
 	@$(MAKE) --no-print-directory $(if $(filter %.c,$(T)),$(B)/$(T:.c=))
 	@B=$(B) tools/run_tests $(if $(filter %.c,$(T)),$(B)/$(T:.c=),$(T))
 
-## san: the tests under the address and undefined-behaviour sanitizers
+## san: the tests under the address and undefined-behaviour sanitizers (MPI has leaks of its own)
 san:
 	@tools/deps san
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-san CC=clang CXX=clang++ OPT="-O1 -g" \
+	    ISO_WITHOUT="$(ISO_WITHOUT) mpi" \
 	    EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" \
 	    all tests
 	@B=$(B)-san tools/run_tests $(patsubst $(B)/%,$(B)-san/%,$(UNIT_BIN)) $(CLI_TESTS)
@@ -148,6 +149,7 @@ san:
 tsan:
 	@tools/deps san
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-tsan CC=clang CXX=clang++ OPT="-O1 -g" \
+	    ISO_WITHOUT="$(ISO_WITHOUT) mpi" \
 	    EXTRA="-fsanitize=thread -fno-omit-frame-pointer" all tests
 	@B=$(B)-tsan tools/run_tests $(patsubst $(B)/%,$(B)-tsan/%,$(UNIT_BIN))
 

@@ -207,7 +207,7 @@ static void bench_products(const struct iso_kern *k, double peak)
 static void bench_attention(const struct iso_kern *k, size_t T, size_t H, size_t Q, double peak)
 {
     size_t D = H * Q;
-    struct iso_ws ws = {iso_alloc_aligned(iso_kern_ws_bytes(T, Q), 1), 0};
+    struct iso_ws ws = {.bytes = iso_alloc_aligned(iso_kern_ws_bytes(T, Q), 1)};
     float *qkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *out = ISO_NEW_N(float, (T * D));
     float *dqkv = iso_alloc_aligned(3 * T * D, sizeof(float)), *lse = ISO_NEW_N(float, (T * H));
     for (size_t i = 0; i < 3 * T * D; i++)
@@ -218,9 +218,9 @@ static void bench_attention(const struct iso_kern *k, size_t T, size_t H, size_t
             ws.macs = 0;
             double start = cpu_seconds();
             if (backward)
-                k->attention_bwd(dqkv, out, out, lse, qkv, T, H, Q, &ws);
+                k->attention_bwd(dqkv, out, out, lse, qkv, T, iso_all_heads(H, Q), &ws);
             else
-                k->attention(out, lse, iso_attend_all(qkv, T, D), H, Q, &ws);
+                k->attention(out, lse, iso_attend_all(qkv, T, D), iso_all_heads(H, Q), &ws);
             gflop[backward] = 2e-9 * (double)ws.macs;
             if (turn >= 0)
                 seconds[backward][turn] = cpu_seconds() - start;

@@ -78,7 +78,8 @@ typedef int (*isodepth_progress)(void *context, const char *what, double done, d
 /* A command of the program as a function: what `isodepth COMMAND --json` prints, to be freed with
  * free(); NULL and a message when it fails.  The members of `json` are the command's long options
  * (no_figures or no-figures; true for a flag; a list for an option that may be repeated) and
- * `inputs`, a list of paths or of tables as text: {"name": "base", "text": "n,tokens,loss\n..."}.
+ * `inputs`, a list of paths or of tables as text: {"name": "base", "text": "n,tokens,loss\n..."};
+ * an option that is a path may be such a table, too.
  * Commands: plan, fit, compare, predict, power, rates, report, runs, status.  `progress` may be
  * NULL.  Calls may run in several threads at once. */
 char *isodepth_call(const char *command, const char *json, isodepth_progress progress,

@@ -9,12 +9,14 @@
 from ._call import IsodepthError, Stopped, version
 from ._checkpoint import load
 from ._commands import compare, example, fit, plan, power, predict, rates, report
-from ._results import Comparison, Fit, Result
+from ._results import Comparison, Figure, Fit, Fits, Result
 from ._study import Study, study, sweep
 
 __all__ = [
     "Comparison",
+    "Figure",
     "Fit",
+    "Fits",
     "IsodepthError",
     "Result",
     "Stopped",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
+import math
 import os
 import pathlib
+import signal
 import sys
-from typing import Any, Callable, Mapping, Optional, Sequence
+import threading
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -58,7 +62,8 @@ class _Bar:
     def __init__(self) -> None:
         self.handle: Any = None
         self.drawn = False
-        self.notebook = "ipykernel" in sys.modules
+        ipython = sys.modules.get("IPython")
+        self.notebook = hasattr(ipython.get_ipython(), "kernel") if ipython else False
 
     def __call__(self, what: str, done: float, total: float) -> None:
         text = f"{what} {100 * done / total:.0f} %" if total else what
@@ -80,28 +85,58 @@ class _Bar:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+def _as_cell(value: Any) -> Any:
+    """What JSON has no word for: numbers of numpy, dates, and numbers that are not known."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return number if math.isfinite(number) else str(number)
+
+
 def as_input(table: Any, name: str) -> Any:
     """A path as it is; a DataFrame, a list of rows or a dict of columns as text with a name."""
     if isinstance(table, (str, os.PathLike)):
         return os.fspath(table)
-    if hasattr(table, "to_csv"):
-        return {"name": name, "text": table.to_csv(index=False)}
-    if isinstance(table, Study_like):
+    if isinstance(table, StudyLike):
         return os.fspath(table.path)
+    if hasattr(table, "to_csv"):  # pandas; an index with a name is a column
+        return {"name": name, "text": table.to_csv(index=any(table.index.names))}
+    if hasattr(table, "write_csv"):  # polars
+        return {"name": name, "text": table.write_csv()}
     if isinstance(table, Mapping):
-        table = {key: list(column) for key, column in table.items()}
-    elif not isinstance(table, Sequence):
+        table = {key: [_as_cell(x) for x in column] for key, column in table.items()}
+    elif isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
+        table = [{key: _as_cell(x) for key, x in row.items()} for row in table]
+    else:
         raise TypeError(
             f"{name}: a path, a DataFrame, a list of rows or a dict of columns is expected, "
             f"not {type(table).__name__}"
         )
-    return {"name": name, "text": json.dumps(table, default=float)}
+    return {"name": name, "text": json.dumps(table)}
 
 
-class Study_like:
+class StudyLike:
     """Anything with a folder that the program reads."""
 
     path: pathlib.Path
+
+
+@contextlib.contextmanager
+def _control_c(interrupted: List[BaseException]) -> Iterator[None]:
+    """Notes Ctrl-C instead of raising it: an exception that strikes on the way into a callback of C
+    is lost."""
+    usual = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and callable(usual)
+    if ours:
+        signal.signal(signal.SIGINT, lambda *_: interrupted.append(KeyboardInterrupt()))
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, usual)
 
 
 def call(
@@ -113,22 +148,28 @@ def call(
     """Runs a command of the program and returns what its --json prints."""
     bar = _Bar() if progress is None else None
     show = bar if bar is not None else progress
-    interrupted: list[BaseException] = []
+    interrupted: List[BaseException] = []
 
     def listen(_: Any, what: bytes, done: float, total: float) -> int:
         try:
-            return 1 if show(what.decode(), done, total) else 0
-        except BaseException as error:  # Ctrl-C among them: stop, and raise it below
+            return 1 if show(what.decode(), done, total) or interrupted else 0
+        except BaseException as error:  # stop, and raise it below
             interrupted.append(error)
             return 1
 
-    request = {key.rstrip("_"): value for key, value in options.items() if value is not None}
+    request = {
+        key.rstrip("_"): os.fspath(value) if isinstance(value, os.PathLike) else value
+        for key, value in options.items()
+        if value is not None
+    }
     request["inputs"] = list(inputs)
+    text = json.dumps(request).encode()
     message = ctypes.create_string_buffer(4096)
     try:
-        answer = _library.isodepth_call(
-            command.encode(), json.dumps(request).encode(), _CALLBACK(listen), None, message, 4096
-        )
+        with _control_c(interrupted):
+            answer = _library.isodepth_call(
+                command.encode(), text, _CALLBACK(listen), None, message, len(message)
+            )
     finally:
         if bar is not None:
             bar.close()

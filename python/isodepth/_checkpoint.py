@@ -19,24 +19,29 @@ def load(path: Any) -> Dict[str, Any]:
     path = pathlib.Path(path)
     if path.is_dir():
         path = path / "model.safetensors"
-    raw = path.read_bytes()
-    if len(raw) < 8 or struct.unpack("<Q", raw[:8])[0] > len(raw) - 8:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise IsodepthError(f"{path}: cannot read: {error.strerror}") from error
+    size = struct.unpack("<Q", raw[:8])[0] if len(raw) >= 8 else len(raw)
+    if size > len(raw) - 8:
         raise IsodepthError(f"{path}: not a safetensors file")
-    size = struct.unpack("<Q", raw[:8])[0]
-    header = json.loads(raw[8 : 8 + size])
+    try:
+        header = json.loads(raw[8 : 8 + size])
+        return {
+            name: _array(numpy, entry, raw[8 + size :])
+            for name, entry in header.items()
+            if name != "__metadata__"
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise IsodepthError(f"{path}: a damaged safetensors file: {error}") from error
+
+
+def _array(numpy: Any, entry: Any, data: bytes) -> Any:
     kinds = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1"}
-    tensors = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        piece = raw[8 + size + begin : 8 + size + end]
-        if entry["dtype"] == "BF16":
-            words = numpy.frombuffer(piece, "<u2").astype("<u4") << 16
-            array = words.view("<f4")
-        elif entry["dtype"] in kinds:
-            array = numpy.frombuffer(piece, kinds[entry["dtype"]])
-        else:
-            raise IsodepthError(f"{path}: tensor {name} has the type {entry['dtype']}")
-        tensors[name] = array.reshape(entry["shape"])
-    return tensors
+    begin, end = entry["data_offsets"]
+    if entry["dtype"] == "BF16":  # the upper half of a float of 32 bits
+        flat = (numpy.frombuffer(data[begin:end], "<u2").astype("<u4") << 16).view("<f4")
+    else:
+        flat = numpy.frombuffer(data[begin:end], kinds[entry["dtype"]])
+    return flat.reshape(entry["shape"])

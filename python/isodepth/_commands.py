@@ -12,7 +12,7 @@ import pathlib
 from typing import Any, Mapping, Optional
 
 from ._call import HERE, Progress, as_input, call
-from ._results import Comparison, Fit, Result
+from ._results import Comparison, Fit, Fits, Result
 
 
 def example(name: str) -> str:
@@ -34,19 +34,34 @@ def fit(table: Any, *, progress: Optional[Progress] = None, **options: Any) -> F
     """Measures phi: fits a scaling law to a table of runs.
 
     >>> import isodepth
-    >>> r1 = isodepth.fit(isodepth.example("paper_baseline"), law="chinchilla", where="r=1",
-    ...                   resamples=0)
+    >>> paper = isodepth.example("paper_baseline")
+    >>> r1 = isodepth.fit(paper, law="chinchilla", where="r=1", resamples=0)
     >>> round(r1["alpha"], 2), round(r1["E"], 2)
     (0.25, 1.56)
+
+    With by= there is a fit for each value of a column:
+
+    >>> each = isodepth.fit(paper, law="chinchilla", by="r", resamples=0)
+    >>> [round(each[r]["alpha"], 3) for r in (1, 2, 4, 8)]
+    [0.251, 0.216, 0.191, 0.235]
     """
     inputs = [as_input(table, "table")]
-    return Fit(call("fit", inputs, options, progress), "fit", inputs, options)
+    answer = call("fit", inputs, options, progress)
+    kind = Fits if "fits" in answer else Fit
+    return kind(answer, "fit", inputs, options)
 
 
 def compare(
-    base: Any, variants: Mapping[str, Any], *, progress: Optional[Progress] = None, **options: Any
+    table: Any,
+    variants: Optional[Mapping[str, Any]] = None,
+    /,
+    *,
+    progress: Optional[Progress] = None,
+    **options: Any,
 ) -> Comparison:
-    """Measures the change of phi between recipes; `variants` maps a name to a table.
+    """Measures the change of phi between recipes.  `table` is the base and `variants` maps a name
+    to a table; or all are in one table, and group= names the column that says which (base= the
+    value of the base, else that of the first row).
 
     >>> import isodepth
     >>> table = isodepth.example("paper_baseline")
@@ -54,9 +69,12 @@ def compare(
     >>> round(same["same"]["delta_phi"], 6)
     0.0
     """
-    inputs = [as_input(base, "base"), *(as_input(t, name) for name, t in variants.items())]
+    variants = variants or {}
+    inputs = [as_input(table, "base"), *(as_input(t, name) for name, t in variants.items())]
     answer = call("compare", inputs, options, progress)
     for variant, name in zip(answer["variants"], variants):
+        for check in variant["checks"]:
+            check["recipe"] = name if check["recipe"] == variant["name"] else check["recipe"]
         variant["name"] = name
     return Comparison(answer, "compare", inputs, options)
 
@@ -78,16 +96,32 @@ def predict(fitted: Any, points: Any = None, **options: Any) -> Result:
     return Result(call("predict", inputs, options), "predict", inputs, options)
 
 
-def plan(grid: Any, **options: Any) -> Result:
-    """The runs that a grid file plans: parameters, FLOPs, tokens, steps and learning rates."""
-    return Result(call("plan", [os.fspath(grid)], options), "plan", [os.fspath(grid)], options)
+def plan(grid: Any = None, **options: Any) -> Result:
+    """The runs that a grid file plans: parameters, FLOPs, tokens, steps and learning rates; or,
+    with shape=, one architecture.
+
+    >>> import isodepth
+    >>> shape = isodepth.plan(shape="r=4,s=10")
+    >>> round(shape["n_rec"] / 1e6, 1), round(shape["n_effective"] / 1e6, 1)
+    (19.7, 56.9)
+    """
+    inputs = [] if grid is None else [os.fspath(grid)]
+    return Result(call("plan", inputs, options), "plan", inputs, options)
 
 
 def power(
     grid: Any, from_: Any = None, *, progress: Optional[Progress] = None, **options: Any
 ) -> Result:
-    """How well a grid (or a table of planned runs) would measure phi; `from_` is a pilot."""
-    options = dict(options, **{"from": None if from_ is None else os.fspath(from_)})
+    """How well a grid (or a table of planned runs) would measure phi; `from_` is a pilot.
+
+    >>> import isodepth
+    >>> paper = isodepth.example("paper_baseline")
+    >>> planned = isodepth.power(paper, from_=paper, repetitions=20, seed=1)
+    >>> 0.01 < planned["half_width"] < 0.1
+    True
+    """
+    pilot = None if from_ is None else as_input(from_, "pilot")
+    options = dict(options, **{"from": pilot})
     inputs = [as_input(grid, "grid")]
     return Result(call("power", inputs, options, progress), "power", inputs, options)
 
@@ -98,8 +132,31 @@ def rates(table: Any, **options: Any) -> Result:
     return Result(call("rates", inputs, options), "rates", inputs, options)
 
 
-def report(table: Any, out: Any, *, progress: Optional[Progress] = None, **options: Any) -> Result:
-    """Writes a page with figures and tables into the folder `out`; see .files of the result."""
+def report(
+    table: Any,
+    out: Any,
+    compare: Optional[Mapping[str, Any]] = None,
+    *,
+    progress: Optional[Progress] = None,
+    **options: Any,
+) -> Result:
+    """Writes a page with figures and tables into the folder `out`; see .files of the result.
+    `compare` maps the names of other recipes to their tables.
+
+    >>> import isodepth, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paper = isodepth.example("paper_baseline")
+    ...     written = isodepth.report(paper, folder, resamples=0, starts=20)
+    >>> sorted(f.rsplit("/")[-1] for f in written.files if f.endswith((".html", ".csv")))
+    ['report.html', 'runs.csv']
+    """
     inputs = [as_input(table, "table")]
-    options = dict(options, out=os.fspath(out))
+    recipes = [named_input(t, name) for name, t in (compare or {}).items()]
+    options = dict(options, out=os.fspath(out), compare=recipes)
     return Result(call("report", inputs, options, progress), "report", inputs, options)
+
+
+def named_input(table: Any, name: str) -> Any:
+    """What report's option compare takes: NAME=PATH, or a table as text."""
+    given = as_input(table, name)
+    return f"{name}={given}" if isinstance(given, str) else given

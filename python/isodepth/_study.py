@@ -10,7 +10,8 @@ import sys
 import time
 from typing import Any, List, Optional
 
-from ._call import HERE, IsodepthError, Study_like, call
+from ._call import HERE, IsodepthError, StudyLike, call
+from ._commands import fit
 from ._results import Fit, Result
 
 
@@ -23,7 +24,7 @@ def main() -> None:
     os.execv(_program(), ["isodepth", *sys.argv[1:]])
 
 
-class Study(Study_like):
+class Study(StudyLike):
     """A study directory, whoever trains it."""
 
     def __init__(self, path: Any, process: Optional[subprocess.Popen] = None) -> None:
@@ -41,8 +42,7 @@ class Study(Study_like):
 
     def fit(self, **options: Any) -> Fit:
         """phi of the runs that are done."""
-        inputs = [str(self.path)]
-        return Fit(call("fit", inputs, options), "fit", inputs, options)
+        return fit(self, **options)
 
     def log(self) -> str:
         """What the program printed."""

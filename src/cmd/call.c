@@ -36,6 +36,37 @@ static char *option_word(struct call *c, const char *key)
     return word;
 }
 
+/* {"name": ..., "text": ...}: a table inside the JSON becomes a file of that name. */
+static enum iso_status add_table(struct call *c, const char *member, const struct iso_json *table)
+{
+    const char *name = iso_json_string(table, "name", "table");
+    const struct iso_json *text = iso_json_get(table, "text");
+    if (!text || text->kind != ISO_JSON_STRING)
+        return iso_fail(
+            c->err, ISO_USAGE,
+            "%s: a path is expected, or {\"name\": ..., \"text\": ...} with a table as text",
+            member);
+    if (!*name || strchr(name, '/') || *name == '.')
+        return iso_fail(c->err, ISO_USAGE,
+                        "%s: a table cannot be called \"%s\": its name must not be empty, begin "
+                        "with a point or hold a slash",
+                        member, name);
+    if (!*c->dir) {
+        snprintf(c->dir, sizeof c->dir, "/tmp/isodepth-XXXXXX");
+        if (!mkdtemp(c->dir)) {
+            enum iso_status st = iso_file_fail(c->err, c->dir, "make a folder for tables");
+            *c->dir = '\0';
+            return st;
+        }
+    }
+    const struct iso_path path = iso_path_in(c->dir, "%s", name);
+    if (iso_file_exists(path.text))
+        return iso_fail(c->err, ISO_USAGE, "%s: two tables are called %s; give each its own name",
+                        member, name);
+    add_word(c, path.text);
+    return iso_file_write(path.text, text->string, text->len, c->err);
+}
+
 static enum iso_status add_option(struct call *c, const char *key, const struct iso_json *v)
 {
     char buf[32];
@@ -61,33 +92,15 @@ static enum iso_status add_option(struct call *c, const char *key, const struct 
             st = add_option(c, key, each);
         return st;
     case ISO_JSON_OBJECT:
-        break;
+        if (!iso_json_get(v, "text"))
+            break;
+        add_word(c, option);
+        return add_table(c, key, v);
     }
-    return iso_fail(c->err, ISO_USAGE, "%s: a text, a number, true, false or a list is expected",
+    return iso_fail(c->err, ISO_USAGE,
+                    "%s: a text, a number, true, false or a list is expected, or a table: "
+                    "{\"name\": ..., \"text\": ...}",
                     key);
-}
-
-/* {"name": ..., "text": ...}: a table inside the JSON becomes a file of that name. */
-static enum iso_status add_table(struct call *c, const struct iso_json *table)
-{
-    const char *name = iso_json_string(table, "name", "table");
-    const struct iso_json *text = iso_json_get(table, "text");
-    if (!text || text->kind != ISO_JSON_STRING || !*name || strchr(name, '/') || *name == '.')
-        return iso_fail(
-            c->err, ISO_USAGE,
-            "inputs: a path is expected, or {\"name\": ..., \"text\": ...} with a table "
-            "as text");
-    if (!*c->dir) {
-        snprintf(c->dir, sizeof c->dir, "/tmp/isodepth-XXXXXX");
-        if (!mkdtemp(c->dir)) {
-            enum iso_status st = iso_file_fail(c->err, c->dir, "make a folder for tables");
-            *c->dir = '\0';
-            return st;
-        }
-    }
-    const struct iso_path path = iso_path_in(c->dir, "%s", name);
-    add_word(c, path.text);
-    return iso_file_write(path.text, text->string, text->len, c->err);
 }
 
 static enum iso_status add_inputs(struct call *c, const struct iso_json *inputs)
@@ -102,7 +115,7 @@ static enum iso_status add_inputs(struct call *c, const struct iso_json *inputs)
         if (v->kind == ISO_JSON_STRING)
             add_word(c, v->string);
         else
-            st = add_table(c, v);
+            st = add_table(c, "inputs", v);
     return st;
 }
 
@@ -123,11 +136,12 @@ static enum iso_status make_words(struct call *c, const char *json)
     return add_inputs(c, iso_json_get(call, "inputs"));
 }
 
-/* The folder of inline tables is ours alone: messages name the table, not where it was. */
-static void hide_folder(struct iso_err *err, const char *dir)
+/* The folder of inline tables is ours alone: answers and messages name the table, not where it
+ * was. */
+static void hide_folder(char *text, const char *dir)
 {
     const size_t n = strlen(dir) + 1;
-    for (char *at = err->msg; n > 1 && (at = strstr(at, dir));)
+    for (char *at = text; (at = strstr(at, dir));)
         if (at[n - 1] == '/')
             memmove(at, at + n, strlen(at + n) + 1);
         else
@@ -174,7 +188,7 @@ char *isodepth_call(const char *command, const char *json, isodepth_progress pro
         iso_listener_set(NULL);
     }
     if (*c.dir) {
-        hide_folder(&err, c.dir);
+        hide_folder(answer ? answer : err.msg, c.dir);
         iso_dir_remove(c.dir);
     }
     if (!answer && message && message_size)

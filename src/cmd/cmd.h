@@ -59,7 +59,9 @@ struct iso_opt_table {
 struct iso_operands {
     char **at;
     size_t n;
-    FILE *json; /* where --json goes: standard output, or the answer of isodepth_call */
+    FILE *json;   /* where --json goes: standard output, or the answer of isodepth_call */
+    char **words; /* everything behind the name of the command, as it was given */
+    size_t n_words;
 };
 
 struct iso_cmd {

@@ -203,6 +203,11 @@ static enum iso_status with_model(const struct generate_args *a, struct iso_mode
     struct iso_tokenizer t = {0};
     int depth;
     enum iso_status st = iso_depth_check(&depth, &m->arch, a->recur, err);
+    if (st == ISO_OK && !m->arch.share && a->kv_budget > 0 && a->kv_budget < depth)
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "this model has own weights for each of its %d iterations, and none can use "
+                      "the keys of another: leave out --kv-budget",
+                      depth);
     if (st == ISO_OK && a->ids)
         st = parse_ids(&prompt, a->ids, m->arch.vocab, err);
     else if (st == ISO_OK && (st = open_tokenizer(&t, a, m, err)) == ISO_OK)

@@ -46,12 +46,12 @@ static void print_table(const struct iso_plan_run *runs, size_t n)
         char buf[32];
         iso_table_put(&t, run->id);
         iso_table_putf(&t, "%.3g", run->budget);
-        iso_table_putf(&t, "%" PRId64, a->r);
+        iso_table_putf(&t, "%" PRId64, a->law_r);
         iso_table_put(&t, iso_format_double(buf, run->s));
         iso_table_putf(&t, "%" PRId64, a->d_model);
         iso_table_putf(&t, "%" PRId64 "+%" PRId64 "x%" PRId64 "+%" PRId64, a->prelude, a->recur,
                        a->r, a->coda);
-        iso_table_put(&t, a->loop->name);
+        iso_table_putf(&t, "%s%s", a->loop->name, a->share ? "" : ", unshared");
         iso_table_putf(&t, "%" PRId64, a->bptt);
         iso_table_put(&t, iso_format_count(buf, iso_account_unique(&run->account)));
         iso_table_put(&t, iso_format_count(buf, (double)run->tokens));
@@ -220,7 +220,7 @@ static void draw_stack(const struct iso_arch *a)
            a->r > 1 ? "    |" : "");
     printf("  | norm                    |");
     if (a->r > 1) {
-        printf("    | x %" PRId64, a->r);
+        printf("    | x %" PRId64 "%s", a->r, a->share ? "" : ", each with its own weights");
         if (a->bptt < a->r)
             printf(", the last %" PRId64 " trained through", a->bptt);
     }
@@ -273,7 +273,7 @@ struct equivalence {
 static double worth_of(const struct iso_arch *a, double phi)
 {
     struct iso_worth at;
-    iso_law_at(&at, &iso_law_joint, (double)a->r, &phi);
+    iso_law_at(&at, &iso_law_joint, (double)a->law_r, &phi);
     return at.w;
 }
 
@@ -312,6 +312,12 @@ static void print_equivalence(const struct iso_arch *a, double phi)
     }
     iso_table_print(stdout, &t, ISO_TABLE_TEXT);
     iso_table_release(&t);
+    const double inject = iso_arch_account(a).n_inject;
+    if (inject > 0) {
+        printf("The effective size is without the injection, as in the paper's table of equivalent "
+               "sizes; isodepth fit\ncounts it once (--injection), which gives %s.\n",
+               iso_format_count(buf, e.effective + inject));
+    }
 }
 
 static void print_shape_json(FILE *f, const struct iso_arch *a, double phi)
@@ -323,7 +329,9 @@ static void print_shape_json(FILE *f, const struct iso_arch *a, double phi)
     const struct {
         const char *key;
         double x;
-    } rows[] = {{"r", (double)a->r},
+    } rows[] = {{"r", (double)a->law_r},
+                {"share", (double)a->share},
+                {"iterations", (double)a->r},
                 {"bptt", (double)a->bptt},
                 {"d_model", (double)a->d_model},
                 {"n_head", (double)a->n_head},
@@ -371,10 +379,10 @@ static enum iso_status plan_shape(const struct plan_args *a, FILE *json, struct 
         print_shape_json(json, &arch, shape.phi);
         return ISO_OK;
     }
-    printf("%s, r = %" PRId64 ", width %" PRId64 " (%" PRId64 " heads of %" PRId64 "), T = %" PRId64
-           ", vocabulary %" PRId64 " (padded %" PRId64 ")\n\n",
-           arch.loop->name, arch.r, arch.d_model, arch.n_head, arch.head, arch.seq_len, arch.vocab,
-           arch.vocab_padded);
+    printf("%s%s, r = %" PRId64 ", width %" PRId64 " (%" PRId64 " heads of %" PRId64
+           "), T = %" PRId64 ", vocabulary %" PRId64 " (padded %" PRId64 ")\n\n",
+           arch.loop->name, arch.share ? "" : ", unshared", arch.law_r, arch.d_model, arch.n_head,
+           arch.head, arch.seq_len, arch.vocab, arch.vocab_padded);
     draw_stack(&arch);
     struct iso_account account = iso_arch_account(&arch);
     print_parts(&account);

@@ -16,7 +16,7 @@ struct predict_args {
 };
 
 static const struct predict_args defaults = {
-    .how.kind = ISO_RUNS_PLANNED, .n = NAN, .tokens = NAN, .r = 1};
+    .how = {.anchor = "both"}, .how.kind = ISO_RUNS_PLANNED, .n = NAN, .tokens = NAN, .r = 1};
 
 #define AT(field) offsetof(struct predict_args, field)
 static const struct iso_opt options[] = {

@@ -15,7 +15,7 @@ struct rates_args {
     const char *out;
 };
 
-static const struct rates_args defaults = {.rate = NAN};
+static const struct rates_args defaults = {.how = {.anchor = "both"}, .rate = NAN};
 
 #define AT(field) offsetof(struct rates_args, field)
 static const struct iso_opt options[] = {

@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cmd/fit_args.h"
+#include "cmd/recipe_args.h"
+#include "fit/anchor.h"
 #include "plot/adaptions.h"
 #include "plot/paper.h"
 #include "plot/report.h"
@@ -17,6 +19,8 @@ struct report_args {
     struct iso_fit_args fit;
     struct iso_interval_args interval;
     struct iso_runs_how how;
+    struct iso_recipe_args recipes;
+    struct iso_hold_args hold;
     bool json, laws, paper;
     const char *out, *law;
     struct iso_strings compare, rates, beyond;
@@ -28,6 +32,7 @@ static const struct iso_opt options[] = {
      .help = "directory to write into (required)"},
     {"compare", .letter = 'c', .kind = ISO_OPT_LIST, .offset = AT(compare), .arg = "[NAME=]TABLE",
      .help = "table of another recipe to compare with RUNS"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(recipes), .table = &iso_recipe_options},
     {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
      .help = "a sweep over learning rates, for a section of its own"},
     {"beyond", .kind = ISO_OPT_LIST, .offset = AT(beyond), .arg = "RUNS",
@@ -36,21 +41,24 @@ static const struct iso_opt options[] = {
      .help = "also write the figures and tables of a paper, and DIR/paper/all.tex"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
     {"laws", .kind = ISO_OPT_FLAG, .offset = AT(laws), .help = "also compare all laws"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(hold), .table = &iso_hold_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
      .help = "print the files that were written, and the fit, as JSON"},
     {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_anchor_options},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_cluster_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},
     {0},
 };
 
-static enum iso_status analysis_options(struct iso_analysis_options *o, const struct report_args *a,
-                                        struct iso_err *err)
+static enum iso_status analysis_options(struct iso_analysis_options *o, struct iso_arena *arena,
+                                        const struct report_args *a, struct iso_err *err)
 {
     enum iso_status st = iso_fit_args_analysis(o, &a->fit, &a->interval, err);
     o->fit.law = iso_law_find(a->law);
     o->laws = a->laws;
-    return st;
+    return st == ISO_OK ? iso_fit_args_hold(&o->fit, arena, &a->hold, err) : st;
 }
 
 static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *arena,
@@ -68,25 +76,20 @@ static enum iso_status checksum(struct iso_report_input *in, struct iso_arena *a
     return st;
 }
 
-/* The command as typed, so that it can be typed again. */
-static void command_line(struct iso_str *out)
+/* The command as typed, or called, so that it can be typed again. */
+static void command_line(struct iso_str *out, struct iso_operands ops)
 {
-    struct iso_str raw = {0};
-    if (iso_file_read(&raw, "/proc/self/cmdline", NULL) != ISO_OK)
-        iso_str_puts(out, "isodepth report");
-    for (size_t at = 0; at < raw.len; at += strlen(raw.text + at) + 1) {
-        const char *word = raw.text + at, *slash = strrchr(word, '/');
-        if (at == 0 && slash)
-            word = slash + 1;
-        iso_str_puts(out, at ? " " : "");
-        iso_str_put_word(out, word);
+    iso_str_puts(out, "isodepth report");
+    for (size_t i = 0; i < ops.n_words; i++) {
+        iso_str_putc(out, ' ');
+        iso_str_put_word(out, ops.words[i]);
     }
-    iso_str_release(&raw);
 }
 
 /* Everything that one report needs, released together. */
 struct job {
     struct iso_arena arena;
+    struct iso_recipes recipes; /* of --group */
     struct iso_runs base, *variant;
     size_t n_variant;
     const char **tables; /* of the variants */
@@ -114,24 +117,61 @@ static void release(struct job *job)
     for (size_t i = 0; i < job->n_variant; i++)
         iso_runs_release(&job->variant[i]);
     iso_runs_release(&job->base);
+    iso_recipes_release(&job->recipes);
     iso_arena_release(&job->arena);
+}
+
+/* With --group: the base and the variants are parts of RUNS. */
+static enum iso_status read_group(struct job *job, struct iso_operands ops,
+                                  const struct report_args *a, struct iso_err *err)
+{
+    enum iso_status st = iso_recipes_read(&job->recipes, ops, &a->how, &a->recipes, err);
+    if (st != ISO_OK)
+        return st;
+    struct iso_recipes *from = &job->recipes;
+    job->n_variant = from->n - 1;
+    job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, from->n);
+    job->names = from->name;
+    job->base = from->table[0];
+    memcpy(job->variant, from->table + 1, job->n_variant * sizeof *job->variant);
+    memset(from->table, 0, from->n * sizeof *from->table); /* they are the job's now */
+    return ISO_OK;
+}
+
+/* Every other table is read with the anchor of the base. */
+static struct iso_runs_how how_base(const struct job *job, const struct report_args *a)
+{
+    struct iso_runs_how how = a->how;
+    how.anchor = iso_anchor_name(job->base.anchor);
+    return how;
+}
+
+static enum iso_status read_recipes(struct job *job, struct iso_operands ops,
+                                    const struct report_args *a, struct iso_err *err)
+{
+    const size_t n = a->compare.n;
+    if (a->recipes.group)
+        return read_group(job, ops, a, err);
+    job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, n + 1);
+    enum iso_status st =
+        iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, &a->how, err);
+    const struct iso_runs_how how = how_base(job, a);
+    for (size_t i = 0; i < n && st == ISO_OK; i++) {
+        st = iso_runs_read(&job->variant[i], &job->tables[i], 1, &how, err);
+        job->n_variant = i + 1;
+    }
+    return st;
 }
 
 static enum iso_status read_tables(struct job *job, struct iso_operands ops,
                                    const struct report_args *a, struct iso_err *err)
 {
-    const struct iso_strings *variants = &a->compare;
-    enum iso_status st =
-        iso_runs_read(&job->base, (const char *const *)ops.at, ops.n, &a->how, err);
-    job->variant = ISO_ARENA_NEW_N(&job->arena, struct iso_runs, variants->n + 1);
-    for (size_t i = 0; i < variants->n && st == ISO_OK; i++) {
-        st = iso_runs_read(&job->variant[i], &job->tables[i], 1, &a->how, err);
-        job->n_variant = i + 1;
-    }
+    enum iso_status st = read_recipes(job, ops, a, err);
+    const struct iso_runs_how how = how_base(job, a);
     if (st == ISO_OK)
         st = iso_fit_args_check(&a->fit, &job->base, err);
     if (st == ISO_OK && a->beyond.n > 0)
-        st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &a->how, err);
+        st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &how, err);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
     return st;
@@ -167,7 +207,8 @@ static enum iso_status judge_rates(struct job *job, const struct iso_strings *ta
 {
     if (tables->n == 0)
         return ISO_OK;
-    enum iso_status st = iso_runs_read(&job->rate_runs, tables->at, tables->n, NULL, err);
+    enum iso_status st = iso_runs_read(&job->rate_runs, tables->at, tables->n,
+                                       &(const struct iso_runs_how){.anchor = "both"}, err);
     if (st == ISO_OK)
         st = iso_regret_run(&job->rates, &job->rate_runs, NAN, err);
     job->has_rates = st == ISO_OK;
@@ -183,8 +224,11 @@ static enum iso_status compute(struct job *job, const struct iso_analysis_option
         return st;
     struct iso_compare_options compare = {.fit = o->fit, .resamples = o->resamples};
     job->has_compare = true;
-    return iso_compare_run(&job->compare, &job->base, job->variant, job->n_variant, job->names,
-                           &compare, err);
+    st = iso_compare_run(&job->compare, &job->base, job->variant, job->n_variant, job->names,
+                         &compare, err);
+    if (st == ISO_OK && job->recipes.n)
+        iso_compare_set_table(&job->compare, &job->recipes.whole);
+    return st;
 }
 
 static enum iso_status write_report(struct job *job, struct iso_operands ops,
@@ -196,7 +240,7 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     for (size_t i = 0; i < n && st == ISO_OK; i++)
         st = checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : job->tables[i - ops.n], err);
     struct iso_str command = {0};
-    command_line(&command);
+    command_line(&command, ops);
     const struct iso_fig_rates rates = {&job->rates, &job->base};
     struct iso_section extra[3];
     size_t n_extra = 0;
@@ -281,12 +325,15 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
                         "--out DIR is missing: the folder to write the report into");
     if (a->beyond.n > 0 && !a->paper)
         return iso_fail(err, ISO_USAGE, "--beyond is for the tables of --paper; add --paper");
-    enum iso_status st = analysis_options(&o, a, err);
-    if (st != ISO_OK)
-        return st;
+    if (a->recipes.group && a->compare.n > 0)
+        return iso_fail(err, ISO_USAGE, "--group and --compare exclude each other");
+    if (a->recipes.base && !a->recipes.group)
+        return iso_fail(err, ISO_USAGE, "--base is for --group; RUNS are the base of --compare");
     struct job job = {0};
     name_tables(&job, ops, a);
-    st = iso_dir_make(a->out, err); /* better to know now that a place cannot be written */
+    enum iso_status st = analysis_options(&o, &job.arena, a, err);
+    if (st == ISO_OK)
+        st = iso_dir_make(a->out, err); /* better to know now that a place cannot be written */
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, (const char *const *)ops.at, ops.n, err);
     if (st == ISO_OK)
@@ -326,7 +373,8 @@ const struct iso_cmd iso_cmd_report = {
         "isodepth fit does and writes into DIR: report.html, which needs no network; "
         "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare TABLE "
         "adds the change of phi between RUNS and that table under the joint law, and "
-        "compare.json. A study that was evaluated (isodepth eval STUDY) gets a section on "
+        "compare.json; with --group COLUMN the recipes are the values of a column of RUNS. A study "
+        "that was evaluated (isodepth eval STUDY) gets a section on "
         "its tasks, --rates one on learning rates. --paper writes figures and tables under the "
         "labels of the paper into DIR/paper, with an all.tex that includes them.\n\n"
         "The figures need gnuplot (package gnuplot-nox). Without it the report has tables "

@@ -38,6 +38,12 @@ static const struct iso_opt options[] = {
     {"threads-per-run", .kind = ISO_OPT_INT, .offset = AT(threads),
      .help = "threads of each run; small models are fastest one per core",
      .fallback = "1; without GRID.yaml as in the last start", .min = 1, .max = 1024},
+    {"ranks", .kind = ISO_OPT_INT, .offset = AT(ranks),
+     .help = "train a run with N processes over MPI, each with --threads-per-run threads",
+     .fallback = "1; without GRID.yaml as in the last start", .min = 1, .max = 4096},
+    {"ranks-from", .kind = ISO_OPT_NUMBER, .offset = AT(ranks_from), .arg = "FLOPS",
+     .help = "use --ranks for runs of so many FLOPs and more", .fallback = "all", .min = 0,
+     .max = 1e30},
     {"memory", .kind = ISO_OPT_NUMBER, .offset = AT(memory), .arg = "GB",
      .help = "memory for all runs together", .fallback = "80 % of what is free", .min = 1e-3,
      .max = 1e6},
@@ -70,6 +76,9 @@ static const struct iso_opt options[] = {
     {"time", .kind = ISO_OPT_STRING, .offset = AT(time), .arg = "LIMIT",
      .help = "slurm: time limit of a task, in the form sbatch reads; a task that reaches it saves "
              "and resumes"},
+    {"nodes", .kind = ISO_OPT_INT, .offset = AT(nodes),
+     .help = "slurm: nodes that the ranks of a run share", .fallback = "as the cluster likes",
+     .min = 1, .max = 4096},
     {"per-task", .kind = ISO_OPT_INT, .offset = AT(per_task),
      .help = "slurm: runs that one task trains side by side, for clusters that give whole nodes",
      .fallback = "1", .min = 1, .max = 1024},
@@ -88,9 +97,10 @@ static const struct iso_opt options[] = {
 };
 
 /* How to train: `sweep --out STUDY` alone uses these as its last start did. */
-static const char *const remembered[] = {"threads-per-run", "launcher", "partition",   "time",
-                                         "per-task",        "at-once",  "mem-per-cpu", "prologue",
-                                         "sbatch",          "set",      "adapt",       NULL};
+static const char *const remembered[] = {
+    "threads-per-run", "ranks",  "ranks-from", "nodes",   "launcher",
+    "partition",       "time",   "per-task",   "at-once", "mem-per-cpu",
+    "prologue",        "sbatch", "set",        "adapt",   NULL};
 
 /* --- the study --- */
 
@@ -190,8 +200,8 @@ static enum iso_status keep_grid(struct iso_sweep_call *c)
     return st;
 }
 
-/* Memory that the trainer needs for a run. */
-static double run_bytes(const struct iso_sweep_call *c, const struct iso_plan_run *run)
+/* Memory that the trainer needs for a run, or for a rank of it. */
+static double run_bytes(const struct iso_sweep_call *c, const struct iso_plan_run *run, int ranks)
 {
     const struct iso_kern *kern = iso_kern_get(c->grid.kernels);
     int64_t threads = c->a->threads;
@@ -202,6 +212,7 @@ static double run_bytes(const struct iso_sweep_call *c, const struct iso_plan_ru
         .lanes = (size_t)run->lanes,
         .micro = (size_t)run->micro,
         .workers = (int)(threads < run->lanes ? threads : run->lanes),
+        .ranks = ranks,
     };
     if (!kern && iso_kern_best(&kern, NULL) != ISO_OK)
         return 0; /* the trainer will say why */
@@ -214,8 +225,10 @@ static void budget_memory(struct iso_sweep_call *c, struct iso_schedule_options 
     o->memory = c->a->memory > 0 ? 1e9 * c->a->memory : available > 0 ? 0.8 * available : INFINITY;
     for (size_t i = 0; i < c->n; i++) {
         struct iso_record *rec = iso_sweep_find(&c->sw, c->runs[i].id);
-        rec->bytes = run_bytes(c, &c->runs[i]);
-        o->launch.bytes = fmax(o->launch.bytes, rec->bytes);
+        int ranks = iso_launch_ranks(&o->launch, rec);
+        double bytes = run_bytes(c, &c->runs[i], ranks);
+        rec->bytes = bytes * ranks;
+        o->launch.bytes = fmax(o->launch.bytes, bytes);
     }
 }
 
@@ -281,10 +294,28 @@ static enum iso_status check_kernels(const struct iso_sweep_call *c)
                         : iso_fail_in(c->err, st, "%s is left to other machines", c->sw.dir);
 }
 
+/* Ranks take whole lanes, and this program must be able to have them. */
+static enum iso_status check_ranks(const struct iso_sweep_call *c)
+{
+    if (c->a->ranks > 1 && !ISO_HAVE_MPI && !getenv("ISO_TRAIN_PROGRAM"))
+        return iso_fail(c->err, ISO_MISSING,
+                        "--ranks: this program was built without MPI; install libopenmpi-dev and "
+                        "build again");
+    for (size_t i = 0; i < c->n; i++)
+        if (c->a->ranks > c->runs[i].lanes)
+            return iso_fail(c->err, ISO_USAGE,
+                            "--ranks %" PRId64 ": a batch of run %s has %" PRId64
+                            " lanes, and a rank takes whole ones",
+                            c->a->ranks, c->runs[i].id, c->runs[i].lanes);
+    return ISO_OK;
+}
+
 /* Trains what is wanted, up to a budget (0: all). */
 static enum iso_status train_all(struct iso_sweep_call *c, double most_budget)
 {
     enum iso_status st = check_kernels(c);
+    if (st == ISO_OK)
+        st = check_ranks(c);
     if (st != ISO_OK)
         return st;
     const struct iso_path grid = iso_path_in(c->sw.dir, "grid.yaml");
@@ -297,6 +328,9 @@ static enum iso_status train_all(struct iso_sweep_call *c, double most_budget)
                    .set = c->set,
                    .n_set = c->n_set,
                    .threads = (int)c->a->threads,
+                   .ranks = (int)c->a->ranks,
+                   .ranks_from = c->a->ranks_from,
+                   .nodes = (int)c->a->nodes,
                    .partition = c->a->partition,
                    .time_limit = c->a->time,
                    .prologue = c->a->prologue,
@@ -511,6 +545,7 @@ static enum iso_status prepare(struct iso_sweep_call *c, struct iso_operands ops
     enum iso_status st = ops.n || a->rebuild ? ISO_OK : recall(c);
     c->given = *a;
     a->threads = a->threads ? a->threads : 1;
+    a->ranks = a->ranks ? a->ranks : 1;
     a->per_task = a->per_task ? a->per_task : 1;
     c->launcher = a->launcher ? iso_launcher_find(a->launcher) : iso_launchers[0];
     if (st == ISO_OK && !c->launcher)

@@ -2,6 +2,8 @@
 #include "cmd/cmd.h"
 
 #include "base/file.h"
+#include "base/progress.h"
+#include "comm/comm.h"
 #include "train/run.h"
 
 struct train_args {
@@ -51,6 +53,16 @@ static enum iso_status read_settings(struct iso_train_settings *s, struct iso_ar
     return st;
 }
 
+/* Rank 0 speaks for all; only a rank that lost another speaks for itself, since then all end. */
+static enum iso_status leave(struct iso_comm *comm, enum iso_status st, const struct iso_err *err)
+{
+    bool silent = iso_comm_rank(comm) > 0;
+    if (comm && comm->broken)
+        iso_log_error("%s", err->msg);
+    iso_comm_close(comm);
+    return silent ? ISO_OK : st;
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct train_args *a = args;
@@ -66,11 +78,16 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
                                   .memory = a->memory * 1e9,
                                   .tensorboard = a->tensorboard,
                                   .other_kernels = a->other_kernels};
-    enum iso_status st = read_settings(&s, &arena, a, ops.at[0], err);
+    enum iso_status st = iso_comm_open(&o.comm, err);
+    if (st != ISO_OK)
+        return st;
+    if (iso_comm_rank(o.comm) > 0)
+        iso_log_set_level(ISO_LOG_QUIET);
+    st = iso_comm_agree(o.comm, read_settings(&s, &arena, a, ops.at[0], err), err);
     if (st == ISO_OK)
         st = iso_train_run(&s, &o, err);
     iso_arena_release(&arena);
-    return st;
+    return leave(o.comm, st, err);
 }
 
 const struct iso_cmd iso_cmd_train = {
@@ -83,7 +100,9 @@ const struct iso_cmd iso_cmd_train = {
         "The directory receives config.yaml, metrics.jsonl, model.safetensors, "
         "optimiser.safetensors and, last of all, result.json. Ctrl-C finishes the step, saves, and "
         "exits with code 3; the same command resumes there, bit for bit, even with another number "
-        "of threads. A run keeps the kernels that it began with (docs/numerics.md).",
+        "of threads. A run keeps the kernels that it began with (docs/numerics.md).\n\n"
+        "mpirun -n N isodepth train RUN.yaml --out DIR trains it with N processes, on one machine "
+        "or several, and the same bits (docs/cluster.md).",
     .group = "Train",
     .min_operands = 1,
     .max_operands = 1,

@@ -19,6 +19,7 @@ static const struct {
     {"snappy", "snappy pages in Parquet files", ISO_HAVE_SNAPPY},
     {"sqlite", "study stores", ISO_HAVE_SQLITE},
     {"iconv", "text in other encodings than UTF-8, Latin-1 and UTF-16", ISO_HAVE_ICONV},
+    {"mpi", "training one model on several machines", ISO_HAVE_MPI},
 };
 
 struct version_args {

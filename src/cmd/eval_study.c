@@ -67,7 +67,7 @@ static void fill_row(struct cell row[N_CELL], const struct iso_eval_subject *s,
     const struct cell cells[N_CELL] = {
         {"run", .text = s->run->id},
         {"budget", .number = s->run->budget},
-        {"r", .number = s->run->r},
+        {"r", .number = s->trained},
         {"d_model", .number = s->run->d_model},
         {"tokens", .number = s->run->tokens},
         {"val_loss", .number = s->run->loss},

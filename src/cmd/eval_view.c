@@ -219,7 +219,7 @@ void iso_eval_print_study(const struct iso_eval_job *j)
         const struct iso_eval_subject *s = &j->subject[k];
         iso_table_put(&t, s->run->id);
         iso_table_putf(&t, "%.3g", s->run->budget);
-        iso_table_putf(&t, "%g", s->run->r);
+        iso_table_putf(&t, "%d", s->trained);
         iso_table_putf(&t, "%d", s->recur);
         iso_table_putf(&t, "%.4f", s->run->loss);
         for (size_t i = 0; i < j->suite.n; i++)

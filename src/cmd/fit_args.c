@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "cmd/choices.h"
 #include "cmd/options.h"
+#include "fit/anchor.h"
 #include "fit/solver.h"
 
 #include <inttypes.h>
@@ -63,9 +64,36 @@ static const struct iso_opt table_opts[] = {
 
 const struct iso_opt_table iso_table_options = {table_opts, NULL};
 
+static const struct iso_opt cluster_opts[] = {
+    {"cluster", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, cluster),
+     .arg = "COLUMN",
+     .help = "rows with the same value are one measurement, such as checkpoints of a run"},
+    {0},
+};
+
+const struct iso_opt_table iso_cluster_options = {cluster_opts, NULL};
+
+static const char *anchor_name(size_t i)
+{
+    return iso_anchor_name((enum iso_anchor)(ISO_ANCHOR_PLAIN + i));
+}
+
+static const struct iso_choice anchor_names = {"Anchors", anchor_name, NULL};
+
+static const struct iso_opt anchor_opts[] = {
+    {"anchor", .kind = ISO_OPT_CHOICE, .offset = offsetof(struct iso_runs_how, anchor),
+     .arg = "KIND",
+     .help = "the r = 1 runs that looped ones are compared with: the plain stack, "
+             "the unshared control",
+     .fallback = "plain where there are plain runs, else unshared", .choice = &anchor_names},
+    {0},
+};
+
+const struct iso_opt_table iso_anchor_options = {anchor_opts, NULL};
+
 static const char *interval_name(size_t i)
 {
-    return i < ISO_N_INTERVALS ? iso_interval_name((enum iso_interval_kind)i) : NULL;
+    return i < ISO_INTERVAL_CLUSTERS ? iso_interval_name((enum iso_interval_kind)i) : NULL;
 }
 
 static const struct iso_choice interval_names = {"Intervals", interval_name, NULL};
@@ -116,6 +144,40 @@ static void set_law_default(void *args)
 }
 
 const struct iso_opt_table iso_law_options = {law_opts, set_law_default};
+
+static const struct iso_opt hold_opts[] = {
+    {"fix", .kind = ISO_OPT_LIST, .offset = offsetof(struct iso_hold_args, fix), .arg = "NAME=X",
+     .help = "hold a parameter at this value: E=1.69, alpha=0.35, phi=0"},
+    {"phi", .kind = ISO_OPT_NUMBER, .offset = offsetof(struct iso_hold_args, phi),
+     .help = "the same for phi", .min = -3, .max = 3},
+    {0},
+};
+
+static void set_hold_defaults(void *args)
+{
+    *(struct iso_hold_args *)args = (struct iso_hold_args){.phi = NAN};
+}
+
+const struct iso_opt_table iso_hold_options = {hold_opts, set_hold_defaults};
+
+enum iso_status iso_fit_args_hold(struct iso_fit_options *out, struct iso_arena *arena,
+                                  const struct iso_hold_args *args, struct iso_err *err)
+{
+    if (!isnan(args->phi) && !iso_law_param(out->law, "phi"))
+        return iso_fail(err, ISO_USAGE, "--phi: law %s has no phi", out->law->name);
+    if (!isnan(args->phi))
+        iso_fit_fix(out, "phi", args->phi);
+    if (args->fix.n >= ISO_MAX_FIXED)
+        return iso_fail(err, ISO_USAGE, "--fix: at most %d parameters", ISO_MAX_FIXED - 1);
+    for (size_t i = 0; i < args->fix.n; i++) {
+        const char *text = args->fix.at[i], *equals = strchr(text, '=');
+        double x;
+        if (!equals || !iso_parse_double(equals + 1, &x))
+            return iso_fail(err, ISO_USAGE, "--fix: expected NAME=NUMBER, found \"%s\"", text);
+        iso_fit_fix(out, iso_arena_strndup(arena, text, (size_t)(equals - text)), x);
+    }
+    return ISO_OK;
+}
 
 enum iso_status iso_fit_args_options(struct iso_fit_options *out, const struct iso_fit_args *args,
                                      struct iso_err *err)

@@ -16,6 +16,10 @@ struct iso_fit_args {
 extern const struct iso_opt_table iso_fit_options;
 /* For a command that reads tables of runs and has a struct iso_runs_how. */
 extern const struct iso_opt_table iso_table_options;
+/* Likewise, where intervals are computed. */
+extern const struct iso_opt_table iso_cluster_options;
+/* For a command that fits runs and has a struct iso_runs_how. */
+extern const struct iso_opt_table iso_anchor_options;
 /* For a command that has a struct iso_interval_args. */
 struct iso_interval_args {
     double level;
@@ -24,6 +28,16 @@ struct iso_interval_args {
 extern const struct iso_opt_table iso_interval_options;
 /* For a command that has a const char *law. */
 extern const struct iso_opt_table iso_law_options;
+
+/* Parameters that are held: for a command that has a struct iso_hold_args. */
+struct iso_hold_args {
+    double phi; /* NaN: free */
+    struct iso_strings fix;
+};
+extern const struct iso_opt_table iso_hold_options;
+/* Checks them and puts them into the options, whose law is set; names live in the arena. */
+enum iso_status iso_fit_args_hold(struct iso_fit_options *out, struct iso_arena *arena,
+                                  const struct iso_hold_args *args, struct iso_err *err);
 
 /* Two forms of output that exclude each other. */
 enum iso_status iso_fit_args_format(bool json, bool latex, struct iso_err *err);

@@ -50,7 +50,8 @@ static const char script[] =
     "  'Not written for ' + Math.round(age / 60) + ' min: the scheduler may have been stopped; "
     "isodepth status shows it.';\n";
 
-/* --- distinct budgets and r, which colours and dashes show --- */
+/* --- distinct budgets and iterations (r, but for the unshared control), which colours and dashes
+ * show --- */
 
 struct keys {
     double *budget, *r;
@@ -64,7 +65,7 @@ static struct keys find_keys(struct iso_arena *arena, const struct iso_look *loo
     for (size_t i = 0; i < look->n_runs; i++)
         if (look->runs[i].wanted) {
             iso_insert_double(k.budget, &k.n_budget, look->runs[i].budget);
-            iso_insert_double(k.r, &k.n_r, look->runs[i].r);
+            iso_insert_double(k.r, &k.n_r, iso_record_iterations(&look->runs[i]));
         }
     return k;
 }
@@ -90,7 +91,8 @@ static void put_stroke(struct iso_str *out, const struct keys *k, const struct i
                                                    [ISO_DASH_DOT] = "2 3",
                                                    [ISO_DASH_DASHDOT] = "9 3 2 3",
                                                    [ISO_DASH_DASHDOTDOT] = "9 3 2 3 2 3"};
-    const char *dash = dashes[iso_dash_of_arch(key_index(k->r, k->n_r, rec->r))];
+    const char *dash =
+        dashes[iso_dash_of_arch(key_index(k->r, k->n_r, iso_record_iterations(rec)))];
     iso_str_puts(out, " style=\"stroke:");
     iso_ink_css_use(out, ink_of(k, rec).light);
     iso_str_printf(out, "\"%s%s%s", dash ? " stroke-dasharray=\"" : "", dash ? dash : "",
@@ -292,7 +294,7 @@ static void put_cell(struct iso_str *out, const struct iso_look *look, double bu
     double best = INFINITY;
     for (size_t i = 0; i < look->n_runs; i++) {
         const struct iso_record *rec = &look->runs[i];
-        if (!rec->wanted || rec->budget != budget || rec->r != r)
+        if (!rec->wanted || rec->budget != budget || iso_record_iterations(rec) != r)
             continue;
         n++;
         done += iso_record_finished(rec);
@@ -307,12 +309,23 @@ static void put_cell(struct iso_str *out, const struct iso_look *look, double bu
     iso_str_puts(out, "</td>");
 }
 
+/* A study's runs with so many iterations are all shared or all not, as its grid says. */
+static bool is_unshared(const struct iso_look *look, double iterations)
+{
+    for (size_t i = 0; i < look->n_runs; i++)
+        if (iso_record_iterations(&look->runs[i]) == iterations)
+            return look->runs[i].share == 0;
+    return false;
+}
+
 static void put_cells(struct iso_str *out, const struct iso_look *look, const struct keys *k)
 {
     iso_str_puts(out, "<h2>Cells</h2>\n<div class=\"scroll\"><table class=\"cells\"><tr>"
                       "<th>budget</th>");
     for (size_t i = 0; i < k->n_r; i++)
-        iso_str_printf(out, "<th>r = %.0f</th>", k->r[i]);
+        iso_str_printf(out,
+                       is_unshared(look, k->r[i]) ? "<th>%.0f unshared</th>" : "<th>r = %.0f</th>",
+                       k->r[i]);
     iso_str_puts(out, "</tr>\n");
     for (size_t b = 0; b < k->n_budget; b++) {
         iso_str_printf(out, "<tr><td>%.3g</td>", k->budget[b]);

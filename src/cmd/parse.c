@@ -277,6 +277,8 @@ enum iso_status iso_cmd_run(const struct iso_cmd *cmd, int argc, char **argv, FI
                             struct iso_err *err)
 {
     struct line l = {.cmd = cmd, .argv = argv, .argc = argc, .err = err, .ops.json = json};
+    l.ops.words = argv;
+    l.ops.n_words = (size_t)argc;
     return parse_and_run(&l);
 }
 

@@ -114,7 +114,8 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
     struct iso_runs runs = {0};
     struct iso_regret regret = {0};
     const struct iso_path to = iso_path_in(study_dir, "report");
-    enum iso_status st = iso_runs_read(&runs, &study_dir, 1, NULL, err);
+    const struct iso_runs_how all = {.anchor = "both"};
+    enum iso_status st = iso_runs_read(&runs, &study_dir, 1, &all, err);
     if (st == ISO_OK)
         st = iso_regret_run(&regret, &runs, rate_among(&runs, rate), err);
     if (st == ISO_OK)

@@ -35,10 +35,10 @@ enum iso_status iso_sweep_adapt_check(struct iso_sweep_call *c)
 
 enum iso_status iso_sweep_adapt_begin(struct iso_sweep_call *c)
 {
-    if (!c->grid.budgets.n || c->grid.matrix_rates.n > 1)
+    if (!c->grid.budgets.n || c->grid.matrix_rates.n > 1 || !c->grid.share)
         return iso_fail(c->err, ISO_USAGE,
-                        "--adapt follows the optima over budgets: %s must have budgets, and one "
-                        "learning rate",
+                        "--adapt follows the optima of every r over budgets: %s must have budgets, "
+                        "one learning rate and shared layers",
                         c->path);
     if (c->a->cells)
         return iso_fail(c->err, ISO_USAGE,

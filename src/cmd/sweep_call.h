@@ -11,8 +11,8 @@
 
 struct iso_sweep_args {
     const char *data, *out, *launcher, *partition, *time, *prologue, *cells;
-    int64_t jobs, threads, retries, seeds, per_task, at_once;
-    double memory, tflops, poll;
+    int64_t jobs, threads, ranks, nodes, retries, seeds, per_task, at_once;
+    double memory, tflops, poll, ranks_from;
     bool dry_run, rebuild, no_fit, mem_per_cpu, adapt;
     struct iso_strings set, reuse, sbatch;
 };

@@ -144,7 +144,7 @@ static double speed_of_a_run(const struct iso_sweep_call *c, const struct iso_re
 
 int iso_sweep_call_jobs(const struct iso_sweep_args *a)
 {
-    int64_t jobs = a->jobs ? a->jobs : iso_cpu_count() / a->threads;
+    int64_t jobs = a->jobs ? a->jobs : iso_cpu_count() / (a->threads * a->ranks);
     return jobs < 1 ? 1 : (int)jobs;
 }
 

@@ -5,7 +5,6 @@
 #include "fit/regret.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct iso_analysis_options iso_analysis_defaults(void)
 {
@@ -107,44 +106,4 @@ enum iso_phi_place iso_phi_place(const double interval[2])
            : low > 0             ? ISO_PHI_ABOVE_0
            : high < 1            ? ISO_PHI_BELOW_1
                                  : ISO_PHI_ANYWHERE;
-}
-
-static bool has_r(const struct iso_run *run, const void *r)
-{
-    return run->r == *(const double *)r;
-}
-
-enum iso_status iso_analyses_by_r(struct iso_analyses *out, const struct iso_runs *runs,
-                                  const struct iso_analysis_options *options, struct iso_err *err)
-{
-    *out = (struct iso_analyses){0};
-    struct iso_arena arena = {0};
-    double *r;
-    const size_t n = iso_runs_recurrences(&r, &arena, runs);
-    out->analysis = ISO_NEW_N(struct iso_analysis, n + 1);
-    out->table = ISO_NEW_N(struct iso_runs, n + 1);
-    enum iso_status st = ISO_OK;
-    for (size_t i = 0; st == ISO_OK && i < n; i++) {
-        iso_runs_filter(&out->table[i], runs, has_r, &r[i]);
-        st = iso_analysis_run(&out->analysis[i], &out->table[i], options, err);
-        out->analysis[i].r = r[i];
-        out->n++;
-        if (st != ISO_OK)
-            (void)iso_fail_in(err, st, "r = %g", r[i]);
-    }
-    for (size_t i = 0; st == ISO_OK && i < n; i++)
-        iso_derived_gaps(&out->analysis[i].derived, &out->analysis[0].derived);
-    iso_arena_release(&arena);
-    return st;
-}
-
-void iso_analyses_free(struct iso_analyses *analyses)
-{
-    for (size_t i = 0; i < analyses->n; i++) {
-        iso_analysis_release(&analyses->analysis[i]);
-        iso_runs_release(&analyses->table[i]);
-    }
-    free(analyses->analysis);
-    free(analyses->table);
-    *analyses = (struct iso_analyses){0};
 }

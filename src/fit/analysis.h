@@ -34,7 +34,8 @@ struct iso_analysis {
     struct iso_robust robust;
     struct iso_derived derived;
     struct iso_law_scores laws; /* empty unless asked for */
-    double r;                   /* with --by r: the architecture, else NaN */
+    double r;                   /* where the runs are those of one r: see analyses.h; else NaN */
+    const char *part;           /* likewise for the value of any column; else NULL */
     double seconds;             /* that it took */
 };
 
@@ -42,17 +43,6 @@ struct iso_analysis {
 enum iso_status iso_analysis_run(struct iso_analysis *analysis, const struct iso_runs *runs,
                                  const struct iso_analysis_options *options, struct iso_err *err);
 void iso_analysis_release(struct iso_analysis *analysis);
-
-/* one analysis for each r (`--by r`): table[i] holds the runs of analysis[i], and the gaps of the
- * frontiers to that of r = 1 are filled in.  Release with iso_analyses_free. */
-struct iso_analyses {
-    size_t n;
-    struct iso_analysis *analysis;
-    struct iso_runs *table;
-};
-enum iso_status iso_analyses_by_r(struct iso_analyses *out, const struct iso_runs *runs,
-                                  const struct iso_analysis_options *options, struct iso_err *err);
-void iso_analyses_free(struct iso_analyses *analyses);
 
 /* The headline's interval of phi (NaN, NaN when there is none). */
 void iso_analysis_phi_interval(double out[2], const struct iso_analysis *analysis);

@@ -101,6 +101,10 @@ static void put_jackknife(struct iso_json_out *w, const struct iso_jackknife *j)
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", row->budget);
         iso_json_put_number(w, "r", row->r);
+        if (row->unshared > 0)
+            iso_json_put_number(w, "unshared", row->unshared);
+        if (row->cluster)
+            iso_json_put_string(w, "cluster", row->cluster);
         put_count(w, "n_runs", row->n_runs);
         iso_json_put_number(w, "phi", row->phi);
         iso_json_put_number(w, "shift", row->shift);
@@ -244,6 +248,8 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", p->budget);
         iso_json_put_number(w, "r", p->r);
+        if (p->unshared > 0)
+            iso_json_put_number(w, "unshared", p->unshared);
         put_count(w, "n_runs", p->n_runs);
         iso_json_put_numbers(w, "coefficients", p->c, 3);
         iso_json_put_number(w, "n", p->n_opt);
@@ -296,21 +302,6 @@ static void put_derived(struct iso_json_out *w, const struct iso_analysis *s)
     iso_json_end(w, '}');
 }
 
-static void put_left_out(struct iso_json_out *w, const struct iso_runs *runs)
-{
-    iso_json_begin(w, "left_out", '[');
-    for (size_t i = 0; i < runs->n_left_out; i++) {
-        const struct iso_left_out *row = &runs->left_out[i];
-        iso_json_begin(w, NULL, '{');
-        iso_json_put_string(w, "file", row->run.file);
-        iso_json_put_int(w, "line", row->run.line);
-        iso_json_put_string(w, "run", row->run.id);
-        iso_json_put_string(w, "reason", row->reason);
-        iso_json_end(w, '}');
-    }
-    iso_json_end(w, ']');
-}
-
 /* Some of the refits of the headline's bootstrap, evenly spaced, for predictions. */
 static void put_draws(struct iso_json_out *w, const struct iso_fit *f,
                       const struct iso_bootstrap *b)
@@ -345,17 +336,14 @@ static void put_range(struct iso_json_out *w, const struct iso_runs *runs)
     iso_json_end(w, '}');
 }
 
-/* How the table was understood, where its names are not ours. */
-static void put_columns(struct iso_json_out *w, const struct iso_runs *runs)
+/* A number where the text is one. */
+static void put_value(struct iso_json_out *w, const char *key, const char *text)
 {
-    iso_json_begin(w, "columns", '{');
-    for (size_t i = 0; i < runs->n_understood; i++)
-        iso_json_put_string(w, runs->understood[i].role, runs->understood[i].column);
-    iso_json_end(w, '}');
-    iso_json_begin(w, "notes", '[');
-    for (size_t i = 0; i < runs->n_note; i++)
-        iso_json_put_string(w, NULL, runs->note[i]);
-    iso_json_end(w, ']');
+    double x;
+    if (iso_parse_double(text, &x))
+        iso_json_put_number(w, key, x);
+    else
+        iso_json_put_string(w, key, text);
 }
 
 void iso_analysis_write_json(struct iso_json_out *w, const char *key, const struct iso_analysis *s)
@@ -365,6 +353,8 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
     iso_json_begin(w, key, '{');
     if (!isnan(s->r))
         iso_json_put_number(w, "r", s->r);
+    if (s->part)
+        put_value(w, "value", s->part);
     put_law(w, &s->fit);
     if (isnan(interval[0])) {
         iso_json_put_null(w, "phi_interval");
@@ -400,7 +390,6 @@ void iso_analysis_write_json(struct iso_json_out *w, const char *key, const stru
     if (s->has_intervals && s->intervals.n_bootstraps > 0)
         put_draws(w, &s->fit, &s->intervals.bootstrap[0]);
     put_range(w, s->runs);
-    put_columns(w, s->runs);
-    put_left_out(w, s->runs);
+    iso_runs_put_json(w, s->runs);
     iso_json_end(w, '}');
 }

@@ -79,12 +79,13 @@ static void write_diagnostics(struct iso_str *out, const struct iso_analysis *s,
 
 static void write_plus_minus(struct iso_str *out, const struct iso_analysis *s)
 {
+    const char *units = s->runs->clustered ? "clusters" : "cells";
     if (s->fit.df >= ISO_LEAST_FREEDOM)
         iso_str_printf(out,
                        "+- is half of a %g %% interval: Student's t with %g degrees of freedom "
-                       "(cells less parameters) times an error that allows for noise that cells "
+                       "(%s less parameters) times an error that allows for noise that %s "
                        "share.\n",
-                       100 * s->options.fit.level, s->fit.df);
+                       100 * s->options.fit.level, s->fit.df, units, units);
 }
 
 /* phi without each budget, and without each r; single cells are in the long table. */
@@ -95,7 +96,7 @@ static void write_jackknife(struct iso_str *out, const struct iso_jackknife *j)
         iso_str_printf(out, "phi without %s:", by_r ? "one r" : "one budget");
         for (size_t i = 0; i < j->n; i++) {
             const struct iso_jackknife_row *row = &j->row[i];
-            if (!isnan(by_r ? row->budget : row->r))
+            if (row->cluster || !isnan(by_r ? row->budget : row->r))
                 continue;
             if (row->problem)
                 iso_str_puts(out, " -");

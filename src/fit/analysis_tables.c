@@ -110,11 +110,14 @@ static void build_intervals(struct iso_table *t, const struct iso_analysis *s)
 
 static void build_jackknife(struct iso_table *t, const struct iso_analysis *s)
 {
-    iso_table_init(t, "Left out: budget|r|runs left|phi|shift");
+    iso_table_init(t, "Left out: budget or cluster|r|runs left|phi|shift");
     for (size_t i = 0; s->has_intervals && i < s->intervals.jackknife.n; i++) {
         const struct iso_jackknife_row *row = &s->intervals.jackknife.row[i];
-        iso_put_number(t, "%.3g", row->budget);
-        iso_put_number(t, "%g", row->r);
+        if (row->cluster)
+            iso_table_put(t, row->cluster);
+        else
+            iso_put_number(t, "%.3g", row->budget);
+        iso_put_r(t, row->r, row->unshared);
         iso_table_putf(t, "%zu", row->n_runs);
         iso_put_number(t, "%.3f", row->phi);
         iso_put_number(t, "%+.3f", row->shift);
@@ -187,7 +190,7 @@ static void build_optima(struct iso_table *t, const struct iso_analysis *s)
     for (size_t i = 0; i < s->derived.n_parabolas; i++) {
         const struct iso_parabola *p = &s->derived.parabola[i];
         iso_put_number(t, "%.3g", p->budget);
-        iso_put_number(t, "%g", p->r);
+        iso_put_r(t, p->r, p->unshared);
         iso_table_putf(t, "%zu", p->n_runs);
         put_count(t, p->n_opt);
         put_count(t, p->d_opt);
@@ -245,17 +248,13 @@ static void build_equivalents(struct iso_table *t, const struct iso_analysis *s)
 static void build_left_out(struct iso_table *t, const struct iso_analysis *s)
 {
     iso_table_init(t, "Left out|run|why");
-    for (size_t i = 0; i < s->runs->n_left_out; i++) {
-        const struct iso_left_out *row = &s->runs->left_out[i];
-        iso_table_putf(t, "%s:%d", row->run.file, row->run.line);
-        iso_table_put(t, *row->run.id ? row->run.id : "-");
-        iso_table_put(t, row->reason);
-    }
+    iso_left_out_put(t, s->runs);
 }
 
 const struct iso_analysis_table iso_analysis_tables[] = {
     {"law", "The fit", build_law, false},
-    {"parameters", "Parameters (a = ln A, b = ln B, e = ln E) with the bootstrap over cells",
+    {"parameters",
+     "Parameters (a = ln A, b = ln B, e = ln E) with the bootstrap over cells or clusters",
      build_parameters, false},
     {"intervals", "Intervals of phi", build_intervals, false},
     {"checks", "Checks: what would make the result wrong without showing in its interval",

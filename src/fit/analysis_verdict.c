@@ -52,6 +52,8 @@ void iso_analysis_write_headline(struct iso_str *out, const struct iso_analysis 
     else
         write_phi(out, s, bold, plain);
     iso_str_printf(out, "   trust: %s%s%s", bold, iso_trust_name(s->checks.trust), plain);
+    if (!s->checks.resampled && s->checks.trust != ISO_TRUST_UNDETERMINED)
+        iso_str_puts(out, " as far as it was checked");
 }
 
 static const char *const about_ends[] = {

@@ -16,11 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const block_names[ISO_N_BLOCKS] = {"cell", "run", "budget", "point"};
+static const char *const block_names[ISO_N_BLOCKS] = {"cell", "run", "budget", "point", "cluster"};
 
 const char *iso_block_name(enum iso_block block)
 {
     return block_names[block];
+}
+
+enum iso_block iso_runs_unit(const struct iso_runs *runs)
+{
+    return runs->clustered ? ISO_BLOCK_CLUSTER : ISO_BLOCK_CELL;
 }
 
 static bool same_block(const struct iso_run *a, const struct iso_run *b, enum iso_block block)
@@ -29,10 +34,12 @@ static bool same_block(const struct iso_run *a, const struct iso_run *b, enum is
     case ISO_BLOCK_BUDGET:
         return a->budget == b->budget;
     case ISO_BLOCK_CELL:
-        return a->budget == b->budget && a->r == b->r;
+        return iso_same_cell(a, b);
     case ISO_BLOCK_POINT:
-        return a->budget == b->budget && a->r == b->r && a->n_once == b->n_once &&
-               a->n_rec == b->n_rec && a->n_inject == b->n_inject && a->tokens == b->tokens;
+        return iso_same_cell(a, b) && a->n_once == b->n_once && a->n_rec == b->n_rec &&
+               a->n_inject == b->n_inject && a->tokens == b->tokens;
+    case ISO_BLOCK_CLUSTER:
+        return iso_str_eq(a->cluster, b->cluster);
     default:
         return false;
     }
@@ -40,12 +47,13 @@ static bool same_block(const struct iso_run *a, const struct iso_run *b, enum is
 
 void iso_blocks_init(struct iso_blocks *b, const struct iso_runs *runs, enum iso_block block)
 {
-    /* The table is sorted, so the runs of any block are together. */
     *b = (struct iso_blocks){.n_runs = runs->n, .of_run = ISO_NEW_N(size_t, runs->n + 1)};
     for (size_t i = 0; i < runs->n; i++) {
-        if (i == 0 || !same_block(&runs->at[i], &runs->at[i - 1], block))
-            b->n++;
-        b->of_run[i] = b->n - 1;
+        /* The table is sorted, so the runs of a block are together; those of a cluster need not. */
+        size_t twin = i;
+        while (twin > 0 && !same_block(&runs->at[i], &runs->at[twin - 1], block))
+            twin = block == ISO_BLOCK_CLUSTER ? twin - 1 : 0;
+        b->of_run[i] = twin > 0 ? b->of_run[twin - 1] : b->n++;
     }
 }
 

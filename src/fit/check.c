@@ -43,6 +43,7 @@ const struct iso_check iso_check_table[] = {
         .reason = "above 0, and fails for phi: the edge is not a measurement",
         .advice = "add budgets or sizes: these runs leave a direction of the law open",
         .may_fail = true,
+        .reads_refits = true,
         .run = iso_check_bounds,
     },
     {
@@ -55,6 +56,7 @@ const struct iso_check iso_check_table[] = {
         .advice = "add cells: some resamples hold too few to determine φ; look at the profile",
         .phi_only = true,
         .may_fail = true,
+        .reads_refits = true,
         .run = iso_check_heavy_tail,
     },
     {
@@ -175,6 +177,7 @@ void iso_checks_run(struct iso_checks *out, struct iso_arena *arena, const struc
         ISO_ASSERT(found->message && (check->may_fail || found->level != ISO_LEVEL_FAIL));
     }
     out->trust = trust_of(out);
+    out->resampled = !has_phi || (intervals && intervals->n_bootstraps > 0);
     iso_check_input_release(&in);
 }
 
@@ -210,6 +213,11 @@ void iso_finding_write_json(struct iso_json_out *w, const struct iso_finding *fo
     iso_json_end(w, '}');
 }
 
+static bool is_unchecked(const struct iso_checks *checks, size_t i)
+{
+    return !checks->resampled && checks->at[i].check->reads_refits;
+}
+
 void iso_checks_write_json(struct iso_json_out *w, const struct iso_checks *checks)
 {
     iso_json_put_string(w, "trust", iso_trust_name(checks->trust));
@@ -217,6 +225,26 @@ void iso_checks_write_json(struct iso_json_out *w, const struct iso_checks *chec
     for (size_t i = 0; i < checks->n; i++)
         iso_finding_write_json(w, &checks->at[i], NULL);
     iso_json_end(w, ']');
+    iso_checks_put_unchecked(w, checks);
+}
+
+void iso_checks_put_unchecked(struct iso_json_out *w, const struct iso_checks *checks)
+{
+    iso_json_begin(w, "unchecked", '[');
+    for (size_t i = 0; i < checks->n; i++)
+        if (is_unchecked(checks, i))
+            iso_json_put_string(w, NULL, checks->at[i].check->name);
+    iso_json_end(w, ']');
+}
+
+void iso_checks_write_unchecked(struct iso_str *out, const struct iso_checks *checks)
+{
+    const char *before = "";
+    for (size_t i = 0; i < checks->n; i++)
+        if (is_unchecked(checks, i)) {
+            iso_str_printf(out, "%s%s", before, checks->at[i].check->name);
+            before = ", ";
+        }
 }
 
 void iso_finding_write(struct iso_str *out, const struct iso_finding *found, bool colour)
@@ -230,12 +258,20 @@ void iso_finding_write(struct iso_str *out, const struct iso_finding *found, boo
 
 void iso_checks_write_text(struct iso_str *out, const struct iso_checks *checks, bool colour)
 {
+    struct iso_str unchecked = {0};
+    iso_checks_write_unchecked(&unchecked, checks);
     if (checks->trust == ISO_TRUST_GOOD)
-        iso_str_printf(out, "All %zu checks passed.\n", checks->n);
+        iso_str_printf(
+            out, unchecked.len ? "The checks that were made passed.\n" : "All %zu checks passed.\n",
+            checks->n);
     for (int level = ISO_LEVEL_FAIL; level > ISO_LEVEL_OK; level--)
         for (size_t i = 0; i < checks->n; i++)
             if (checks->at[i].level == (enum iso_level)level) {
                 iso_finding_write(out, &checks->at[i], colour);
                 iso_str_putc(out, '\n');
             }
+    if (unchecked.len && checks->trust != ISO_TRUST_UNDETERMINED)
+        iso_str_printf(out, "Not checked to the end, because nothing was resampled: %s.\n",
+                       unchecked.text);
+    iso_str_release(&unchecked);
 }

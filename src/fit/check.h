@@ -31,6 +31,7 @@ struct iso_check {
     const char *advice;    /* what to do about it, a sentence without its full stop */
     bool phi_only;         /* left out where the law has no phi, or phi is held fixed */
     bool may_fail;         /* else a caution is the worst that it says */
+    bool reads_refits;     /* it says less, or nothing, where nothing was resampled */
     void (*run)(struct iso_finding *out, const struct iso_check_input *in);
 };
 /* All checks, ended by a row without a name. */
@@ -41,6 +42,7 @@ struct iso_checks {
     size_t n;
     struct iso_finding at[ISO_MAX_CHECKS];
     enum iso_trust trust;
+    bool resampled; /* else those that read refits are not complete */
 };
 
 /* Runs the checks on a fit to `runs`.  Cannot fail: what the table does not allow to test says so.
@@ -58,11 +60,16 @@ const struct iso_finding *iso_checks_worst(const struct iso_checks *checks);
  * be NULL. */
 void iso_finding_write_json(struct iso_json_out *w, const struct iso_finding *found,
                             const char *recipe);
-/* Members "trust" and "checks": [{name, level, value, threshold, message, advice}]. */
+/* Members "trust", "checks": [{name, level, value, threshold, message, advice}] and "unchecked":
+ * the names of those that need refits where there are none. */
 void iso_checks_write_json(struct iso_json_out *w, const struct iso_checks *checks);
 /* "Caution, one_phi: ... What to do: ..." without an end of line. */
 void iso_finding_write(struct iso_str *out, const struct iso_finding *found, bool colour);
-/* A line for each check that is not ok, or one line that says that all are. */
+void iso_checks_put_unchecked(struct iso_json_out *w, const struct iso_checks *checks);
+/* "bounds, heavy_tail": the checks that nothing was resampled for; nothing when it was. */
+void iso_checks_write_unchecked(struct iso_str *out, const struct iso_checks *checks);
+/* A line for each check that is not ok, or one line that says that all are; a line for those that
+ * were not checked. */
 void iso_checks_write_text(struct iso_str *out, const struct iso_checks *checks, bool colour);
 
 #endif

@@ -89,7 +89,7 @@ void iso_check_input_init(struct iso_check_input *in, struct iso_arena *arena,
         .arena = arena, .runs = runs, .fit = fit, .quick = *options, .intervals = intervals};
     if (in->quick.starts > QUICK_STARTS)
         in->quick.starts = QUICK_STARTS;
-    iso_blocks_init(&in->cells, runs, ISO_BLOCK_CELL);
+    iso_blocks_init(&in->cells, runs, iso_runs_unit(runs));
     find_slopes(in);
     find_residuals(in);
 }

@@ -49,7 +49,9 @@ void iso_check_bounds(struct iso_finding *out, const struct iso_check_input *in)
         out->message = iso_arena_printf(
             in->arena, "the fit ended on the edge of the range searched: %s", names);
     } else {
-        out->message = "no parameter and no end of the interval lies on its bound";
+        out->message = in->intervals && !isnan(in->intervals->headline.low)
+                           ? "no parameter and no end of the interval lies on its bound"
+                           : "no parameter lies on its bound; an interval is not there to look at";
     }
 }
 
@@ -131,11 +133,15 @@ void iso_check_influence(struct iso_finding *out, const struct iso_check_input *
         return;
     }
     iso_finding_set(out, fabs(most->shift), 0.2);
-    const char *what = isnan(most->r) ? iso_arena_printf(in->arena, "budget %.3g", most->budget)
-                       : isnan(most->budget)
-                           ? iso_arena_printf(in->arena, "r = %g", most->r)
-                           : iso_arena_printf(in->arena, "the cell of budget %.3g and r = %g",
-                                              most->budget, most->r);
+    const char *what =
+        most->cluster         ? iso_arena_printf(in->arena, "cluster %.60s", most->cluster)
+        : isnan(most->r)      ? iso_arena_printf(in->arena, "budget %.3g", most->budget)
+        : isnan(most->budget) ? iso_arena_printf(in->arena, "r = %g", most->r)
+        : most->unshared > 0
+            ? iso_arena_printf(in->arena, "the cell of budget %.3g and %g unshared iterations",
+                               most->budget, most->unshared)
+            : iso_arena_printf(in->arena, "the cell of budget %.3g and r = %g", most->budget,
+                               most->r);
     out->message = iso_arena_printf(
         in->arena, "leaving out one budget, r or cell moves φ by up to %.3f (to %.3f, without %s)",
         fabs(most->shift), most->phi, what);

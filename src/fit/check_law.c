@@ -154,6 +154,11 @@ static struct f_test f_test(double squares1, double df1, double squares2, double
     return t;
 }
 
+static const char *units(const struct iso_check_input *in)
+{
+    return in->runs->clustered ? "clusters" : "(budget, r) cells";
+}
+
 /* Whether there are cells enough for a test of one more parameter. */
 void iso_check_cells(struct iso_finding *out, const struct iso_check_input *in)
 {
@@ -165,14 +170,13 @@ void iso_check_cells(struct iso_finding *out, const struct iso_check_input *in)
                        "interval is one over runs and too narrow when a cell's runs share an "
                        "error; round the column budget to its nominal values";
     } else if (out->level == ISO_LEVEL_OK) {
-        out->message =
-            iso_arena_printf(in->arena, "%zu (budget, r) cells test the law", in->cells.n);
+        out->message = iso_arena_printf(in->arena, "%zu %s test the law", in->cells.n, units(in));
     } else {
         out->message = iso_arena_printf(
             in->arena,
-            "%zu (budget, r) cells are too few to test the law, which takes %zu: whether one φ "
-            "holds for every r and budget is open",
-            in->cells.n, needed);
+            "%zu %s are too few to test the law, which takes %zu: whether one φ holds for every r "
+            "and budget is open",
+            in->cells.n, units(in), needed);
     }
 }
 
@@ -185,7 +189,8 @@ static bool test_columns(struct f_test *t, struct iso_finding *out,
     system_release(&s);
     const size_t used = split.rank[0] + split.rank[1];
     if (in->cells.n < used + ISO_LEAST_FREEDOM) {
-        iso_finding_untested(out, ISO_LEVEL_OK, "not tested: too few (budget, r) cells");
+        iso_finding_untested(out, ISO_LEVEL_OK,
+                             iso_arena_printf(in->arena, "not tested: too few %s", units(in)));
         return false;
     }
     if (split.rank[1] == 0) {

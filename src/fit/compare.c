@@ -2,7 +2,9 @@
  *
  * All recipes of a call are cut to the budgets where each of them has looped runs, and one set of
  * r = 1 runs serves all: that of the base, or where it has none there, that of the first variant
- * that has some (the paper's protocol).  The base is fitted once, so that its phi is the same
+ * that has some (the paper's protocol).  The base's anchor decides for all: where it uses the
+ * unshared control, each recipe has its own, the baseline that is modified the same way, or where
+ * it has none there, that of the base.  The base is fitted once, so that its phi is the same
  * beside every variant. */
 #include "fit/compare.h"
 
@@ -35,10 +37,24 @@ static bool is_shared(const struct recipes *all, double budget)
     return shared;
 }
 
-static bool has_plain(const struct iso_runs *runs, const struct recipes *all)
+/* Runs with r = 1 that the base's anchor wants: plain ones, or those of the control. */
+static bool is_plain(const struct iso_run *run, const struct recipes *all)
+{
+    return run->r == 1 && run->unshared == 0 && all->base->anchor != ISO_ANCHOR_UNSHARED &&
+           is_shared(all, run->budget);
+}
+
+static bool is_control(const struct iso_run *run, const struct recipes *all)
+{
+    return run->unshared > 0 && all->base->anchor != ISO_ANCHOR_PLAIN &&
+           is_shared(all, run->budget);
+}
+
+static bool has_any(const struct iso_runs *runs, const struct recipes *all,
+                    bool (*is)(const struct iso_run *run, const struct recipes *all))
 {
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->at[i].r == 1 && is_shared(all, runs->at[i].budget))
+        if (is(&runs->at[i], all))
             return true;
     return false;
 }
@@ -47,10 +63,10 @@ static bool has_plain(const struct iso_runs *runs, const struct recipes *all)
 static const struct iso_runs *find_plain(size_t *number, const struct recipes *all)
 {
     *number = 0;
-    if (has_plain(all->base, all))
+    if (has_any(all->base, all, is_plain))
         return all->base;
     for (size_t i = 0; i < all->n_variants; i++)
-        if (has_plain(&all->variant[i], all)) {
+        if (has_any(&all->variant[i], all, is_plain)) {
             *number = i + 1;
             return &all->variant[i];
         }
@@ -94,21 +110,35 @@ static enum iso_status fail_unshared(const struct recipes *all, const char *cons
                     "compare fewer variants at a time");
 }
 
-/* The recipe's looped runs and the r = 1 runs of `plain`, on the shared budgets. */
+/* The runs of a table for which is() holds, behind those of `runs`; gives their number. */
+static size_t add_runs(struct iso_runs *runs, const struct iso_runs *from,
+                       const struct recipes *all,
+                       bool (*is)(const struct iso_run *run, const struct recipes *all))
+{
+    const size_t before = runs->n;
+    for (size_t i = 0; i < from->n; i++)
+        if (is(&from->at[i], all))
+            *ISO_PUSH(runs->at, runs->n, runs->room) = from->at[i];
+    return runs->n - before;
+}
+
+static bool is_looped(const struct iso_run *run, const struct recipes *all)
+{
+    return run->r > 1 && is_shared(all, run->budget);
+}
+
+/* On the shared budgets: the recipe's looped runs, the r = 1 runs of `plain`, its control. */
 static void take_runs(struct iso_recipe *out, const struct iso_runs *own, const char *name,
                       const struct job *job)
 {
     struct iso_runs *runs = ISO_NEW(struct iso_runs);
-    for (size_t i = 0; i < own->n; i++) {
-        const bool shared = is_shared(&job->all, own->at[i].budget);
-        out->cut |= !shared;
-        if (own->at[i].r > 1 && shared)
-            *ISO_PUSH(runs->at, runs->n, runs->room) = own->at[i];
-    }
-    out->n_looped = runs->n;
-    for (size_t i = 0; i < job->plain->n; i++)
-        if (job->plain->at[i].r == 1 && is_shared(&job->all, job->plain->at[i].budget))
-            *ISO_PUSH(runs->at, runs->n, runs->room) = job->plain->at[i];
+    runs->clustered = own->clustered;
+    for (size_t i = 0; i < own->n; i++)
+        out->cut |= !is_shared(&job->all, own->at[i].budget);
+    out->own_control = has_any(own, &job->all, is_control);
+    out->n_looped = add_runs(runs, own, &job->all, is_looped);
+    add_runs(runs, job->plain, &job->all, is_plain);
+    out->n_control = add_runs(runs, out->own_control ? own : job->all.base, &job->all, is_control);
     iso_runs_sort(runs);
     out->runs = runs;
     out->name = iso_arena_strdup(&job->out->arena, name);
@@ -134,7 +164,7 @@ static enum iso_status check_recipe(struct iso_recipe *recipe, const struct job 
         intervals = ISO_ARENA_NEW(arena, struct iso_intervals);
         intervals->n_bootstraps = 1;
         st = iso_bootstrap_run(&intervals->bootstrap[0], arena, recipe->runs, &recipe->fit, &o->fit,
-                               ISO_BLOCK_CELL, o->resamples, err);
+                               iso_runs_unit(recipe->runs), o->resamples, err);
     }
     if (st == ISO_OK)
         iso_checks_run(&recipe->checks, arena, recipe->runs, &recipe->fit, &o->fit, intervals);
@@ -159,8 +189,9 @@ static enum iso_status run_base(struct job *job, struct iso_err *err)
     struct iso_compare *out = job->out;
     double *budget;
     take_runs(&out->base, job->all.base, job->names[0], job);
+    out->n_other_anchor = job->all.base->n_other_anchor;
     out->n_budgets = iso_runs_budgets(&budget, &out->arena, out->base.runs);
-    out->n_plain = out->base.runs->n - out->base.n_looped;
+    out->n_plain = out->base.runs->n - out->base.n_looped - out->base.n_control;
     if (out->n_budgets == 0)
         return fail_unshared(&job->all, job->names, err);
     return fit_recipe(&out->base, job, err);
@@ -194,8 +225,11 @@ static enum iso_status run_variant(struct job *job, size_t number, struct iso_er
     const struct iso_runs *runs = &job->all.variant[number];
     take_runs(&v->own, runs, job->names[number + 1], job);
     v->n_left = count_pair_budgets(&job->all, number) - out->n_budgets;
-    for (size_t i = 0; job->plain != runs && i < runs->n; i++)
-        v->n_ignored += runs->at[i].r == 1 && is_shared(&job->all, runs->at[i].budget);
+    v->n_ignored = runs->n_other_anchor;
+    for (size_t i = 0; i < runs->n; i++)
+        v->n_ignored += runs->at[i].r == 1 && is_shared(&job->all, runs->at[i].budget) &&
+                        !is_control(&runs->at[i], &job->all) &&
+                        !(job->plain == runs && is_plain(&runs->at[i], &job->all));
     enum iso_status st = fit_recipe(&v->own, job, err);
     if (st == ISO_OK && isnan(out->base.fit.phi))
         give_up(v);
@@ -221,6 +255,10 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
     out->level = options->fit.level;
     out->plain_from = iso_arena_strdup(&out->arena, names[plain_number]);
     out->variant = iso_arena_alloc(&out->arena, n_variants + 1, sizeof *out->variant);
+    out->table = ISO_ARENA_NEW_N(&out->arena, const struct iso_runs *, n_variants + 1);
+    out->n_tables = n_variants + 1;
+    for (size_t i = 0; i <= n_variants; i++)
+        out->table[i] = i == 0 ? base : &variants[i - 1];
     enum iso_status st = iso_runs_check_rates(base, err);
     for (size_t i = 0; st == ISO_OK && i < n_variants; i++)
         st = iso_runs_check_rates(&variants[i], err);
@@ -231,6 +269,12 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
         st = run_variant(&job, i, err);
     }
     return st;
+}
+
+void iso_compare_set_table(struct iso_compare *compare, const struct iso_runs *table)
+{
+    compare->table[0] = table;
+    compare->n_tables = 1;
 }
 
 void iso_compare_release(struct iso_compare *compare)

@@ -60,8 +60,10 @@ struct iso_shared_law {
 /* One recipe on the budgets that all recipes of a call share. */
 struct iso_recipe {
     const char *name;
-    const struct iso_runs *runs; /* the r = 1 runs that all use, and its looped ones; owned */
+    const struct iso_runs *runs; /* the r = 1 runs that all use, its control, its looped; owned */
     size_t n_looped;
+    size_t n_control; /* runs of the unshared control: its own, or the base's */
+    bool own_control;
     bool cut;           /* it has runs on other budgets, which are not used */
     struct iso_fit fit; /* of these runs alone */
     struct iso_checks checks;
@@ -86,10 +88,13 @@ struct iso_compare {
     double level;           /* of every interval: 0.95 */
     struct iso_recipe base; /* fitted once: every variant is compared with it */
     size_t n_budgets;       /* that all recipes share */
-    size_t n_plain;         /* r = 1 runs that all recipes use */
+    size_t n_plain;         /* plain r = 1 runs, which all recipes use */
     const char *plain_from; /* whose they are */
+    size_t n_other_anchor;  /* of the base: r = 1 runs that the anchor left out */
     size_t n;
     struct iso_variant *variant;
+    size_t n_tables;
+    const struct iso_runs **table; /* as read: what was understood, and which rows were left out */
 };
 
 /* Fits the joint law, whatever law the options name.  `base` and each of `variants` are tables;
@@ -99,6 +104,8 @@ enum iso_status iso_compare_run(struct iso_compare *out, const struct iso_runs *
                                 const struct iso_runs *variants, size_t n_variants,
                                 const char *const *names, const struct iso_compare_options *options,
                                 struct iso_err *err);
+/* All recipes come from one table. */
+void iso_compare_set_table(struct iso_compare *compare, const struct iso_runs *table);
 void iso_compare_release(struct iso_compare *compare);
 
 const char *iso_verdict_name(enum iso_verdict verdict); /* "capacity gain", ... */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void put_estimator(struct iso_table *t, const struct iso_variant *v, const char *name,
                           const struct iso_delta *d)
@@ -91,9 +92,21 @@ static void write_table(struct iso_str *out, const char *title, struct iso_table
 static void write_plain_runs(struct iso_str *out, const struct iso_compare *c)
 {
     if (c->n_plain == 0)
-        iso_str_puts(out, "no runs of r = 1");
+        iso_str_printf(out, "no %sruns of r = 1", c->base.n_control ? "plain " : "");
     else
         iso_str_printf(out, "%zu runs of r = 1, those of %s, for all", c->n_plain, c->plain_from);
+    if (c->base.n_control)
+        iso_str_printf(out, "; %zu of its unshared control", c->base.n_control);
+    if (c->n_other_anchor)
+        iso_str_printf(out, "; its %zu other runs of r = 1 are not used", c->n_other_anchor);
+}
+
+static void write_control(struct iso_str *out, const struct iso_recipe *recipe, const char *base)
+{
+    if (recipe->n_control && recipe->own_control)
+        iso_str_printf(out, "%zu runs of its own unshared control; ", recipe->n_control);
+    else if (recipe->n_control)
+        iso_str_printf(out, "the unshared control of %s; ", base);
 }
 
 static void write_shared_law(struct iso_str *out, const struct iso_variant *v)
@@ -118,6 +131,34 @@ static void write_cautions(struct iso_str *out, const struct iso_recipe *recipe,
         }
 }
 
+static void write_unchecked(struct iso_str *out, const struct iso_compare *c)
+{
+    if (c->base.checks.resampled || c->base.checks.trust == ISO_TRUST_UNDETERMINED)
+        return;
+    iso_str_puts(out, "Not checked to the end, because nothing was resampled: ");
+    iso_checks_write_unchecked(out, &c->base.checks);
+    iso_str_puts(out, ".\n");
+}
+
+/* How the tables were understood; the same words once. */
+static void write_understood(struct iso_str *out, const struct iso_compare *c)
+{
+    for (size_t i = 0; i < c->n_tables; i++) {
+        struct iso_str text = {0};
+        iso_runs_describe(&text, c->table[i]);
+        if (text.len && !strstr(iso_str_text(out), text.text))
+            iso_str_puts(out, text.text);
+        iso_str_release(&text);
+    }
+}
+
+static void build_left_out(struct iso_table *t, const struct iso_compare *c)
+{
+    iso_table_init(t, "Left out|run|why");
+    for (size_t i = 0; i < c->n_tables; i++)
+        iso_left_out_put(t, c->table[i]);
+}
+
 void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bool colour)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -129,6 +170,7 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     for (size_t i = 0; i < c->n; i++) {
         const struct iso_variant *v = &c->variant[i];
         iso_str_printf(out, "%s: %zu looped runs; ", v->own.name, v->own.n_looped);
+        write_control(out, &v->own, c->base.name);
         if (v->n_ignored)
             iso_str_printf(out, "its %zu runs of r = 1 are not used; ", v->n_ignored);
         if (v->n_left)
@@ -142,6 +184,8 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     write_cautions(out, &c->base, colour);
     for (size_t i = 0; i < c->n; i++)
         write_cautions(out, &c->variant[i].own, colour);
+    write_unchecked(out, c);
+    write_understood(out, c);
     struct iso_table t;
     char title[64];
     snprintf(title, sizeof title, "Change of phi, with its %g %% interval", 100 * c->level);
@@ -150,6 +194,8 @@ void iso_compare_write_page(struct iso_str *out, const struct iso_compare *c, bo
     iso_compare_channel_table(&t, c);
     write_table(out, "Where the change of the compute-optimal loss comes from, in nats", &t,
                 colour);
+    build_left_out(&t, c);
+    write_table(out, "Runs that were left out", &t, colour);
 }
 
 static void put_channels(struct iso_json_out *w, const struct iso_delta *d)
@@ -206,6 +252,7 @@ static void put_checks(struct iso_json_out *w, const struct iso_recipe *base,
             iso_finding_write_json(w, &recipe[k]->checks.at[i], recipe[k]->name);
     iso_finding_write_json(w, &v->shared_finding, v->own.name);
     iso_json_end(w, ']');
+    iso_checks_put_unchecked(w, &base->checks);
 }
 
 static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
@@ -223,6 +270,8 @@ static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
     iso_json_put_int(w, "n_runs", (int64_t)v->own.n_looped);
     iso_json_put_int(w, "n_base_runs", (int64_t)c->base.n_looped);
     iso_json_put_int(w, "n_shared_runs", (int64_t)c->n_plain);
+    iso_json_put_int(w, "n_control_runs", (int64_t)v->own.n_control);
+    iso_json_put_bool(w, "own_control", v->own.own_control);
     iso_json_begin(w, "shared_law", '{');
     iso_json_put_number(w, "statistic", v->shared.statistic);
     iso_json_put_number(w, "df", v->shared.df);
@@ -247,6 +296,13 @@ void iso_compare_write_json(struct iso_json_out *w, const struct iso_compare *c)
     iso_json_begin(w, "variants", '[');
     for (size_t i = 0; i < c->n; i++)
         put_variant(w, c, &c->variant[i]);
+    iso_json_end(w, ']');
+    iso_json_begin(w, "tables", '[');
+    for (size_t i = 0; i < c->n_tables; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_runs_put_json(w, c->table[i]);
+        iso_json_end(w, '}');
+    }
     iso_json_end(w, ']');
     iso_json_end(w, '}');
 }

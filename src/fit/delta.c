@@ -5,8 +5,9 @@
  * 2. Joint: the base's A, alpha, B, beta and E hold for the variant too, and its looped runs say
  *    its phi alone.  Where both have the same widths and tokens this is as sharp as one fit of all
  *    runs with two phi's, and the base keeps one phi whatever it is compared with.
- * 3. Errors come from leaving out one (budget, r) cell at a time, in both recipes together, so
- *    runs of a cell may share an error, and the two recipes' cells may share it too.  With x_g the
+ * 3. Errors come from leaving out one (budget, r) cell at a time (or one cluster, where the tables
+ *    have them), in both recipes together, so runs of a cell may share an error, and the two
+ *    recipes' cells may share it too.  With x_g the
  *    value without cell g and G cells, the covariance is (G - 1) / G sum (x_g - mean)^2.
  * 4. The interval is delta phi +- t error.  Few cells say much about phi (r = 8 more than r = 2):
  *    with w_g the squared slopes of ln L by phi in cell g, they count as (sum w)^2 / sum w^2 equal
@@ -31,9 +32,16 @@
 enum { PHI = ISO_P_SHAPE };
 
 struct cell {
-    double budget, r;
+    const struct iso_run *run; /* one of its runs */
+    bool is_cluster;
     double weight; /* what it says about phi; 0 for r = 1 */
 };
+
+static bool is_of(const struct iso_run *run, const struct cell *cell)
+{
+    return cell->is_cluster ? iso_str_eq(run->cluster, cell->run->cluster)
+                            : iso_same_cell(run, cell->run);
+}
 
 /* Parameters of every fit to one set of runs. */
 struct laws {
@@ -127,8 +135,7 @@ static void take_looped(struct iso_design *out, const struct job *job, const str
     unsigned *count = ISO_NEW_N(unsigned, job->variant->n + 1);
     for (size_t i = 0; i < job->variant->n; i++) {
         const struct iso_run *run = &job->variant->at[i];
-        count[i] =
-            run->r > 1 && !(without && run->budget == without->budget && run->r == without->r);
+        count[i] = run->r > 1 && !(without && is_of(run, without));
     }
     iso_design_resample(out, &job->variant_x, count);
     free(count);
@@ -141,7 +148,7 @@ static void refit(double *param, const struct iso_design *x, const struct iso_ru
     unsigned *count = ISO_NEW_N(unsigned, runs->n + 1);
     struct iso_design left;
     for (size_t i = 0; i < runs->n; i++)
-        count[i] = !(runs->at[i].budget == without->budget && runs->at[i].r == without->r);
+        count[i] = !is_of(&runs->at[i], without);
     iso_design_resample(&left, x, count);
     if (iso_resample_usable(&left, runs))
         solve_near(param, &left, near);
@@ -202,10 +209,10 @@ static void add_cells(struct job *job, const struct iso_runs *runs)
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
         size_t g = 0;
-        while (g < job->n_cells && (job->cell[g].budget != run->budget || job->cell[g].r != run->r))
+        while (g < job->n_cells && !is_of(run, &job->cell[g]))
             g++;
         if (g == job->n_cells)
-            job->cell[job->n_cells++] = (struct cell){run->budget, run->r, 0};
+            job->cell[job->n_cells++] = (struct cell){run, runs->clustered, 0};
         job->cell[g].weight += worth(job->base_fit, run);
     }
 }
@@ -214,7 +221,7 @@ static size_t looped_cells(const struct job *job)
 {
     size_t n = 0;
     for (size_t g = 0; g < job->n_cells; g++)
-        n += job->cell[g].r > 1;
+        n += job->cell[g].run->r > 1;
     return n;
 }
 

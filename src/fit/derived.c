@@ -41,7 +41,8 @@ static struct iso_residual_stats stats_of(const struct iso_derived *d, const str
 static struct iso_parabola parabola_of(struct iso_arena *arena, const struct iso_run *run, size_t n,
                                        const struct iso_flops_curve *curve)
 {
-    struct iso_parabola p = {.budget = run->budget, .r = run->r, .n_runs = n};
+    struct iso_parabola p = {
+        .budget = run->budget, .r = run->r, .unshared = run->unshared, .n_runs = n};
     const double centre = log(iso_run_params(&run[n / 2]));
     double *x = iso_arena_alloc(arena, 3 * n, sizeof *x), *y = iso_arena_alloc(arena, n, sizeof *y);
     p.n_opt = p.d_opt = p.loss_opt = p.gap = NAN;
@@ -272,8 +273,7 @@ void iso_derived_run(struct iso_derived *out, struct iso_arena *arena, const str
     out->parabola = iso_arena_alloc(arena, runs->n + 1, sizeof *out->parabola);
     for (size_t i = 0; i < runs->n;) {
         size_t end = i, k = 0;
-        while (end < runs->n && runs->at[end].budget == runs->at[i].budget &&
-               runs->at[end].r == runs->at[i].r)
+        while (end < runs->n && iso_same_cell(&runs->at[end], &runs->at[i]))
             end++;
         while (out->curve[k].r != runs->at[i].r)
             k++;

@@ -10,9 +10,9 @@ struct iso_residual_stats {
     double mean, max_abs, rmse; /* actual - predicted, nats */
 };
 
-/* loss = c0 + c1 x + c2 x^2 with x = ln N, over the runs of one (budget, r). */
+/* loss = c0 + c1 x + c2 x^2 with x = ln N, over the runs of one cell. */
 struct iso_parabola {
-    double budget, r;
+    double budget, r, unshared; /* of the cell */
     size_t n_runs;
     bool has_minimum; /* at least 3 sizes and curved upwards */
     bool inside;      /* the minimum lies between the smallest and the largest N */

@@ -260,8 +260,8 @@ static enum iso_status check(const struct iso_design *x, const struct iso_runs *
     size_t needed = iso_design_free_params(x), distinct = distinct_runs(runs);
     if (distinct < needed)
         return iso_fail(err, ISO_BAD_INPUT,
-                        "%zu distinct runs are too few for law %s, which has %zu free parameters",
-                        distinct, x->law->name, needed);
+                        "%zu distinct %s too few for law %s, which has %zu free parameters",
+                        distinct, distinct == 1 ? "run is" : "runs are", x->law->name, needed);
     const bool no_looped = iso_design_looped(x) == 0;
     needed = iso_design_looped_needed(x);
     if (no_looped && (needed > 0 || (x->n_shape > 0 && x->n_param == ISO_P_SHAPE)))

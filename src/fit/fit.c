@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "fit/linalg.h"
 #include "fit/multistart.h"
+#include "fit/resample.h"
 #include "fit/stats.h"
 
 #include <math.h>
@@ -115,28 +116,24 @@ static void add_row_gradient(double *g, const struct iso_design *x,
         g[group->offset] += k;
 }
 
-/* The gradients of the (budget, r) cells, [cells * n_param]; errors inside a cell may be
+/* The gradients of the cells or clusters, [cells * n_param]; errors inside one may be
  * correlated. */
 static double *cell_gradients(size_t *n_cells, const struct iso_fit *fit,
                               const struct iso_design *x, const struct iso_runs *runs,
                               const struct iso_scratch *scratch)
 {
-    size_t *cell = ISO_NEW_N(size_t, runs->n + 1);
-    *n_cells = 0;
-    for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell are together */
-        *n_cells += i == 0 || runs->at[i].budget != runs->at[i - 1].budget ||
-                    runs->at[i].r != runs->at[i - 1].r;
-        cell[i] = *n_cells - 1;
-    }
+    struct iso_blocks cells;
+    iso_blocks_init(&cells, runs, iso_runs_unit(runs));
+    *n_cells = cells.n;
     double *g = ISO_NEW_N(double, *n_cells * x->n_param + 1);
     for (size_t k = 0; k < x->n_group; k++) {
         const struct iso_row_group *group = &x->group[k];
         for (size_t i = group->first; i < group->first + group->n; i++)
             if (x->run[i] != SIZE_MAX)
-                add_row_gradient(g + cell[x->run[i]] * x->n_param, x, group, &scratch->worth[k], i,
-                                 fit, scratch);
+                add_row_gradient(g + cells.of_run[x->run[i]] * x->n_param, x, group,
+                                 &scratch->worth[k], i, fit, scratch);
     }
-    free(cell);
+    iso_blocks_release(&cells);
     return g;
 }
 

@@ -7,13 +7,17 @@
 
 /* What is drawn with replacement. */
 enum iso_block {
-    ISO_BLOCK_CELL,   /* all runs of a (budget, r): the paper's */
-    ISO_BLOCK_RUN,    /* single runs */
-    ISO_BLOCK_BUDGET, /* all runs of a budget */
-    ISO_BLOCK_POINT,  /* all seeds of one design point; only with repeated seeds */
+    ISO_BLOCK_CELL,    /* all runs of a (budget, r): the paper's */
+    ISO_BLOCK_RUN,     /* single runs */
+    ISO_BLOCK_BUDGET,  /* all runs of a budget */
+    ISO_BLOCK_POINT,   /* all seeds of one design point; only with repeated seeds */
+    ISO_BLOCK_CLUSTER, /* all rows of a cluster; where a table has them, instead of all others */
     ISO_N_BLOCKS,
 };
-const char *iso_block_name(enum iso_block block); /* "cell", "run", "budget", "point" */
+const char *iso_block_name(enum iso_block block); /* "cell", "run", "budget", "point", ... */
+/* Runs that may share an error: those of a cluster where the table has clusters, else those of a
+ * cell. */
+enum iso_block iso_runs_unit(const struct iso_runs *runs);
 
 enum {
     ISO_MIN_RESAMPLES = 40,   /* fewer refits have no 2.5 % and 97.5 % points */
@@ -77,13 +81,16 @@ enum iso_status iso_profile_run(struct iso_profile *out, struct iso_arena *arena
 
 struct iso_jackknife_row {
     double budget, r;    /* what was left out; NaN when it is not part of it */
+    double unshared;     /* of a cell of the control, its iterations; 0 of another; else NaN */
+    const char *cluster; /* likewise, or NULL */
     size_t n_runs;       /* that remain */
     double phi, shift;   /* shift = phi - phi of all runs */
     const char *problem; /* NULL, or why there is no fit without it */
 };
 struct iso_jackknife {
     size_t n;
-    struct iso_jackknife_row *row; /* each budget, each r, each cell; none of a kind above 200 */
+    struct iso_jackknife_row *row; /* each budget, each r, each cell or cluster; none of a kind
+                                      above 200 */
     size_t n_problems;             /* rows without a fit */
     double max_shift;              /* largest |shift| */
 };
@@ -108,6 +115,7 @@ enum iso_interval_kind {
     ISO_INTERVAL_RUNS,
     ISO_INTERVAL_BUDGETS,
     ISO_INTERVAL_PROFILE,
+    ISO_INTERVAL_CLUSTERS, /* instead of cells, where the table has them */
     ISO_N_INTERVALS,
 };
 const char *iso_interval_name(enum iso_interval_kind kind); /* "cells", "runs", ... */
@@ -123,7 +131,8 @@ struct iso_interval {
 struct iso_intervals {
     struct iso_interval headline;
     size_t n_bootstraps;
-    struct iso_bootstrap bootstrap[ISO_N_BLOCKS]; /* the first is over cells; none without refits */
+    struct iso_bootstrap bootstrap[ISO_N_BLOCKS]; /* the first is over cells or clusters; none
+                                                     without refits */
     struct iso_profile profile;
     struct iso_jackknife jackknife;
     struct iso_pure_error pure;

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const interval_names[ISO_N_INTERVALS] = {"cells", "runs", "budgets", "profile"};
+static const char *const interval_names[ISO_N_INTERVALS] = {"cells", "runs", "budgets", "profile",
+                                                            "clusters"};
 
 const char *iso_interval_name(enum iso_interval_kind kind)
 {
@@ -37,13 +38,15 @@ static enum iso_status run_bootstraps(struct iso_intervals *out, struct iso_aren
                                       const struct iso_fit_options *options, size_t resamples,
                                       struct iso_err *err)
 {
-    static const char *const names[ISO_N_BLOCKS] = {"bootstrap over cells", "bootstrap over runs",
-                                                    "bootstrap over budgets",
-                                                    "bootstrap over design points"};
+    static const char *const names[ISO_N_BLOCKS] = {
+        "bootstrap over cells", "bootstrap over runs", "bootstrap over budgets",
+        "bootstrap over design points", "bootstrap over clusters"};
     enum iso_status st = ISO_OK;
     double *budget;
     const size_t n_budgets = iso_runs_budgets(&budget, arena, runs);
     for (int block = 0; st == ISO_OK && block < ISO_N_BLOCKS; block++) {
+        if ((block == ISO_BLOCK_CLUSTER) != runs->clustered)
+            continue; /* nothing else draws what clusters hold together */
         if (block == ISO_BLOCK_POINT && out->pure.n_points == 0)
             continue; /* the same as over runs */
         if (block == ISO_BLOCK_BUDGET && n_budgets < 3)
@@ -62,7 +65,8 @@ static void correct(struct iso_interval *out, const struct iso_bootstrap *b,
     double *without = ISO_NEW_N(double, j->n + 1);
     size_t n = 0;
     for (size_t i = 0; i < j->n; i++)
-        if (!isnan(j->row[i].budget) && !isnan(j->row[i].r) && !j->row[i].problem)
+        if ((j->row[i].cluster || (!isnan(j->row[i].budget) && !isnan(j->row[i].r))) &&
+            !j->row[i].problem)
             without[n++] = j->row[i].phi;
     iso_bootstrap_bca(out, b, phi, without, n);
     free(without);
@@ -72,10 +76,9 @@ const struct iso_bootstrap *iso_intervals_bootstrap(const struct iso_intervals *
                                                     enum iso_interval_kind kind)
 {
     static const enum iso_block block[ISO_N_INTERVALS] = {
-        [ISO_INTERVAL_CELLS] = ISO_BLOCK_CELL,
-        [ISO_INTERVAL_RUNS] = ISO_BLOCK_RUN,
-        [ISO_INTERVAL_BUDGETS] = ISO_BLOCK_BUDGET,
-        [ISO_INTERVAL_PROFILE] = ISO_N_BLOCKS,
+        [ISO_INTERVAL_CELLS] = ISO_BLOCK_CELL,       [ISO_INTERVAL_RUNS] = ISO_BLOCK_RUN,
+        [ISO_INTERVAL_BUDGETS] = ISO_BLOCK_BUDGET,   [ISO_INTERVAL_PROFILE] = ISO_N_BLOCKS,
+        [ISO_INTERVAL_CLUSTERS] = ISO_BLOCK_CLUSTER,
     };
     for (size_t i = 0; i < intervals->n_bootstraps; i++)
         if (intervals->bootstrap[i].block == block[kind])
@@ -103,7 +106,7 @@ static enum iso_status choose(struct iso_intervals *out, const struct iso_fit *b
                          : ISO_OK;
     out->headline =
         (struct iso_interval){kind, "percentile", b->low, b->high, b->mc_low, b->mc_high};
-    if (kind == ISO_INTERVAL_CELLS && b->heavy_tail)
+    if ((kind == ISO_INTERVAL_CELLS || kind == ISO_INTERVAL_CLUSTERS) && b->heavy_tail)
         correct(&out->headline, b, &out->jackknife, best->phi);
     return ISO_OK;
 }
@@ -114,6 +117,14 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
                                   enum iso_interval_kind headline, struct iso_err *err)
 {
     *out = (struct iso_intervals){.widest_low = NAN, .widest_high = NAN};
+    if (runs->clustered && headline != ISO_INTERVAL_CELLS)
+        return iso_fail(
+            err, ISO_USAGE,
+            "`interval` %s takes the rows of a `cluster` for independent; leave out one "
+            "of the two",
+            iso_interval_name(headline));
+    if (runs->clustered)
+        headline = ISO_INTERVAL_CLUSTERS;
     iso_pure_error_run(&out->pure, runs, best);
     enum iso_status st = ISO_OK;
     if (resamples > 0)

@@ -31,7 +31,9 @@ static void run_row(void *ctx, size_t i, int worker)
     for (size_t k = 0; k < job->runs->n; k++) {
         const struct iso_run *run = &job->runs->at[k];
         const bool out = (isnan(row->budget) || run->budget == row->budget) &&
-                         (isnan(row->r) || run->r == row->r);
+                         (isnan(row->r) || run->r == row->r) &&
+                         (isnan(row->unshared) || run->unshared == row->unshared) &&
+                         (!row->cluster || iso_str_eq(run->cluster, row->cluster));
         count[k] = !out;
         row->n_runs += !out;
         anchored |= !out && run->r == 1;
@@ -53,6 +55,23 @@ static void run_row(void *ctx, size_t i, int worker)
     free(count);
 }
 
+/* A row for each cell or cluster; how many. */
+static size_t add_units(struct iso_jackknife_row *row, const struct iso_runs *runs)
+{
+    struct iso_blocks units;
+    size_t n = 0;
+    iso_blocks_init(&units, runs, iso_runs_unit(runs));
+    for (size_t i = 0; i < runs->n; i++)
+        if (units.of_run[i] == n) /* the first of its block */
+            row[n++] =
+                (struct iso_jackknife_row){.budget = runs->clustered ? NAN : runs->at[i].budget,
+                                           .r = runs->clustered ? NAN : runs->at[i].r,
+                                           .unshared = runs->clustered ? NAN : runs->at[i].unshared,
+                                           .cluster = runs->clustered ? runs->at[i].cluster : NULL};
+    iso_blocks_release(&units);
+    return n;
+}
+
 enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *arena,
                                   const struct iso_runs *runs, const struct iso_fit *best,
                                   const struct iso_fit_options *options, struct iso_err *err)
@@ -67,15 +86,11 @@ enum iso_status iso_jackknife_run(struct iso_jackknife *out, struct iso_arena *a
         const size_t n_r = iso_runs_recurrences(&r, arena, runs);
         out->row = iso_arena_alloc(arena, n_budgets + n_r + runs->n, sizeof *out->row);
         for (size_t i = 0; n_budgets <= MAX_LEFT_OUT && i < n_budgets; i++)
-            out->row[out->n++] = (struct iso_jackknife_row){.budget = budget[i], .r = NAN};
+            out->row[out->n++] = (struct iso_jackknife_row){budget[i], NAN, .unshared = NAN};
         for (size_t i = 0; n_r <= MAX_LEFT_OUT && i < n_r; i++)
-            out->row[out->n++] = (struct iso_jackknife_row){.budget = NAN, .r = r[i]};
+            out->row[out->n++] = (struct iso_jackknife_row){NAN, r[i], .unshared = NAN};
         const size_t without_cells = out->n;
-        for (size_t i = 0; i < runs->n; i++)
-            if (i == 0 || runs->at[i].budget != runs->at[i - 1].budget ||
-                runs->at[i].r != runs->at[i - 1].r)
-                out->row[out->n++] =
-                    (struct iso_jackknife_row){.budget = runs->at[i].budget, .r = runs->at[i].r};
+        out->n += add_units(out->row + out->n, runs);
         if (out->n - without_cells > MAX_LEFT_OUT)
             out->n = without_cells;
         struct job job = {&x, runs, options, best, out->row};

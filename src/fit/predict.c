@@ -60,6 +60,8 @@ static enum iso_status read_fit(struct iso_fit *fit, const struct iso_json *v, c
     *fit = (struct iso_fit){.law = iso_law_find(iso_json_string(v, "law", "")),
                             .embeddings = embeddings && embeddings->boolean,
                             .phi_param = ISO_NO_PARAM};
+    if (iso_json_get(v, "fits"))
+        return damaged(path, "it holds several fits; write one member of its list alone", err);
     if (!fit->law || !rows ||
         !iso_injection_parse(&fit->injection, iso_json_string(v, "injection", "")))
         return damaged(path, "no law, injection or parameters", err);

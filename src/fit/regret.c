@@ -1,6 +1,8 @@
 /* Regret of learning rates: see regret.h. */
 #include "fit/regret.h"
 
+#include "fit/put.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,8 +19,11 @@ static int by_condition(const void *a, const void *b)
 {
     const struct iso_run *x = *(const struct iso_run *const *)a,
                          *y = *(const struct iso_run *const *)b;
-    const double keys[][2] = {
-        {x->r, y->r}, {x->d_model, y->d_model}, {x->budget, y->budget}, {x->lr_base, y->lr_base}};
+    const double keys[][2] = {{x->r, y->r},
+                              {x->unshared, y->unshared},
+                              {x->d_model, y->d_model},
+                              {x->budget, y->budget},
+                              {x->lr_base, y->lr_base}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         int order = compare_numbers(keys[i][0], keys[i][1]);
         if (order)
@@ -29,7 +34,7 @@ static int by_condition(const void *a, const void *b)
 
 static bool same_condition(const struct iso_run *a, const struct iso_run *b)
 {
-    return a->r == b->r && a->d_model == b->d_model && a->budget == b->budget;
+    return iso_same_cell(a, b) && a->d_model == b->d_model;
 }
 
 /* The runs of one condition, ordered by rate, become a curve; false with too few rates. */
@@ -106,6 +111,7 @@ static enum iso_status collect(struct iso_regret *out, const struct iso_runs *ru
         struct iso_rate_curve *c = &out->curve[out->n];
         *c = (struct iso_rate_curve){.budget = run->budget,
                                      .r = run->r,
+                                     .unshared = run->unshared,
                                      .d_model = run->d_model,
                                      .tokens = run->tokens,
                                      .per_param = run->tokens / executed};
@@ -209,8 +215,8 @@ enum iso_status iso_runs_check_rates(const struct iso_runs *runs, struct iso_err
 {
     for (size_t i = 1; i < runs->n; i++) { /* runs of one size are together */
         const struct iso_run *a = &runs->at[i - 1], *b = &runs->at[i];
-        if (a->budget == b->budget && a->r == b->r && a->label == b->label &&
-            iso_run_params(a) == iso_run_params(b) && fabs(a->lr_base - b->lr_base) > 0)
+        if (iso_same_cell(a, b) && a->label == b->label && iso_run_params(a) == iso_run_params(b) &&
+            fabs(a->lr_base - b->lr_base) > 0)
             return iso_fail(err, ISO_BAD_INPUT,
                             "%s:%d: column lr_base: the runs of this size have the base rates %g "
                             "and %g; a fit needs one (isodepth rates compares them)",
@@ -227,7 +233,7 @@ void iso_regret_curves_table(struct iso_table *t, const struct iso_regret *regre
     iso_table_init(t, "r|d_model|budget|tokens|tokens/param|rates|best rate|loss there|regret");
     for (size_t i = 0; i < regret->n; i++) {
         const struct iso_rate_curve *c = &regret->curve[i];
-        iso_table_putf(t, "%g", c->r);
+        iso_put_r(t, c->r, c->unshared);
         iso_table_putf(t, "%g", c->d_model);
         iso_table_putf(t, "%.3g", c->budget);
         iso_table_put(t, iso_format_count(text, c->tokens));
@@ -265,6 +271,8 @@ void iso_regret_write_json(struct iso_json_out *w, const struct iso_regret *regr
         const struct iso_rate_curve *c = &regret->curve[i];
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "r", c->r);
+        if (c->unshared > 0)
+            iso_json_put_number(w, "unshared", c->unshared);
         iso_json_put_number(w, "d_model", c->d_model);
         iso_json_put_number(w, "budget", c->budget);
         iso_json_put_number(w, "tokens", c->tokens);

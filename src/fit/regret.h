@@ -17,7 +17,7 @@ struct iso_rate_point {
 };
 
 struct iso_rate_curve {
-    double budget, r, d_model;
+    double budget, r, unshared, d_model;
     double tokens, per_param;     /* tokens, and tokens per executed parameter */
     struct iso_rate_point *point; /* [n], by rising rate */
     size_t n;

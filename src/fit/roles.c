@@ -25,6 +25,7 @@ const char *const iso_role_name[ISO_N_ROLE] = {
     [ISO_ROLE_SEQ_LEN] = "seq_len",
     [ISO_ROLE_LR_BASE] = "lr_base",
     [ISO_ROLE_EPOCHS] = "epochs",
+    [ISO_ROLE_UNIQUE_TOKENS] = "unique_tokens",
     [ISO_ROLE_RUN] = "run",
     [ISO_ROLE_SEED] = "seed",
     [ISO_ROLE_STATUS] = "status",
@@ -73,6 +74,7 @@ static const struct alias aliases[] = {
     {ISO_ROLE_VOCAB, 1, 0, "vocabsize nvocab vocabulary"},
     {ISO_ROLE_SEQ_LEN, 1, 0, "sequencelength contextlength contextsize blocksize"},
     {ISO_ROLE_EPOCHS, 1, 0, "nepochs numepochs epoch"},
+    {ISO_ROLE_UNIQUE_TOKENS, 1, 0, "datasettokens datatokens tokensunique tokensindataset"},
     {ISO_ROLE_RUN, 1, 0, "runname runid"},
     {ISO_ROLE_RUN, 2, 0, "name"},
     {ISO_ROLE_RUN, 3, 0, "id"},
@@ -135,7 +137,7 @@ static bool is_ours(const struct iso_sheet *sheet)
 }
 
 /* "val/loss" is a validation loss; "throughput/total_tokens" is what its last part says. */
-static struct meaning meaning_of(const struct iso_sheet *sheet, const char *name)
+static struct meaning meaning_of_name(const struct iso_sheet *sheet, const char *name)
 {
     char word[64];
     const char *last = name;
@@ -145,11 +147,31 @@ static struct meaning meaning_of(const struct iso_sheet *sheet, const char *name
         if (iso_str_eq(iso_role_name[role], name))
             return (struct meaning){role, -1, 1};
     normalise(word, name);
-    const struct meaning whole = meaning_of_word(word);
-    if (whole.role < ISO_N_ROLE)
-        return whole;
-    normalise(word, last);
-    return meaning_of_word(word);
+    struct meaning m = meaning_of_word(word);
+    if (m.role == ISO_N_ROLE) {
+        normalise(word, last);
+        m = meaning_of_word(word);
+    }
+    return m;
+}
+
+/* The same for "Params (M)", whose numbers are millions. */
+static struct meaning meaning_of(const struct iso_sheet *sheet, const char *name)
+{
+    static const struct {
+        const char *ending;
+        double factor;
+    } units[] = {{"(K)", 1e3}, {"(M)", 1e6}, {"(B)", 1e9}, {"(G)", 1e9}, {"(T)", 1e12}};
+    char bare[128];
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (iso_str_ends(name, units[i].ending) && strlen(name) < sizeof bare) {
+            snprintf(bare, sizeof bare, "%.*s", (int)(strlen(name) - 3), name);
+            struct meaning m = meaning_of_name(sheet, bare);
+            const bool counts = m.role == ISO_ROLE_N || m.role == ISO_ROLE_TOKENS;
+            m.factor *= units[i].factor;
+            return counts ? m : (struct meaning){ISO_N_ROLE, 0, 1};
+        }
+    return meaning_of_name(sheet, name);
 }
 
 /* Column i as a candidate for a slip; one that means something else is none. */
@@ -169,6 +191,17 @@ static void list_columns(struct iso_str *out, const struct iso_sheet *sheet)
         iso_str_printf(out, "%s%.60s", i ? ", " : "", sheet->name[i]);
     if (sheet->n_col > MOST)
         iso_str_printf(out, ", and %zu more", sheet->n_col - MOST);
+}
+
+static enum iso_status no_column(const struct iso_sheet *sheet, const char *name,
+                                 struct iso_err *err)
+{
+    struct iso_str found = {0};
+    list_columns(&found, sheet);
+    const enum iso_status st = iso_fail(err, ISO_BAD_INPUT, "there is no column %.60s. Found: %s",
+                                        name, iso_str_text(&found));
+    iso_str_release(&found);
+    return st;
 }
 
 const char *iso_roles_near(const struct iso_sheet *sheet, enum iso_column_role role)
@@ -239,13 +272,20 @@ static enum iso_status assign(struct iso_roles *roles, const struct iso_sheet *s
     roles->factor[role] = usual.role == role ? usual.factor : 1;
     if (roles->column[role] != SIZE_MAX)
         return ISO_OK;
-    struct iso_str found = {0};
-    list_columns(&found, sheet);
-    const enum iso_status st =
-        iso_fail(err, ISO_BAD_INPUT, "%s: `columns` %s=%s: there is no column %s. Found: %s",
-                 sheet->path, name, column, column, iso_str_text(&found));
-    iso_str_release(&found);
-    return st;
+    (void)no_column(sheet, column, err);
+    return iso_fail_in(err, ISO_BAD_INPUT, "%s: `columns` %s=%s", sheet->path, name, column);
+}
+
+enum iso_status iso_roles_column(size_t *out, const struct iso_roles *roles,
+                                 const struct iso_sheet *sheet, const char *name,
+                                 struct iso_err *err)
+{
+    *out = iso_sheet_find(sheet, name);
+    for (enum iso_column_role role = 0; *out == SIZE_MAX && role < ISO_N_ROLE; role++)
+        if (iso_str_eq(iso_role_name[role], name))
+            *out = roles->column[role];
+    return *out != SIZE_MAX ? ISO_OK
+                            : iso_fail_in(err, no_column(sheet, name, err), "%s", sheet->path);
 }
 
 static enum iso_status assign_all(struct iso_roles *roles, const struct iso_sheet *sheet,

@@ -30,6 +30,8 @@ enum iso_column_role {
     ISO_ROLE_SEQ_LEN,
     ISO_ROLE_LR_BASE,
     ISO_ROLE_EPOCHS,
+    ISO_ROLE_UNIQUE_TOKENS, /* tokens of the data; fewer than tokens trained on are several epochs
+                             */
     ISO_ROLE_RUN,
     ISO_ROLE_SEED,
     ISO_ROLE_STATUS,
@@ -51,6 +53,10 @@ struct iso_roles {
  * ambiguous column that a fit needs is an error that lists the candidates. */
 enum iso_status iso_roles_find(struct iso_roles *roles, const struct iso_sheet *sheet,
                                const char *by_hand, struct iso_err *err);
+/* The column of this name, or of the role of this name; an error lists the columns. */
+enum iso_status iso_roles_column(size_t *out, const struct iso_roles *roles,
+                                 const struct iso_sheet *sheet, const char *name,
+                                 struct iso_err *err);
 /* A column whose name is a slip away from the role's, or NULL. */
 const char *iso_roles_near(const struct iso_sheet *sheet, enum iso_column_role role);
 /* The error of a role that no column has: lists the columns, and the nearest. */

@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "fit/anchor.h"
 #include "fit/stats.h"
 
 #include <math.h>
@@ -19,13 +20,14 @@ double iso_run_flops_per_token(const struct iso_run *run)
     return isnan(run->flops_per_token) ? run->budget / run->tokens : run->flops_per_token;
 }
 
-/* By budget, r, size, tokens, seed, then as read: equal designs are together. */
+/* By cell, size, tokens, seed, then as read: equal designs are together. */
 static int compare_runs(const void *va, const void *vb)
 {
     const struct iso_run *a = va, *b = vb;
-    const double keys[][2] = {
-        {a->budget, b->budget}, {a->r, b->r},         {iso_run_params(a), iso_run_params(b)},
-        {a->n_once, b->n_once}, {a->n_rec, b->n_rec}, {a->tokens, b->tokens}};
+    const double keys[][2] = {{a->budget, b->budget},     {a->r, b->r},
+                              {a->unshared, b->unshared}, {iso_run_params(a), iso_run_params(b)},
+                              {a->n_once, b->n_once},     {a->n_rec, b->n_rec},
+                              {a->tokens, b->tokens}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? -1 : 1;
@@ -48,22 +50,26 @@ static bool equal_or_nan(double a, double b)
 
 static bool same_numbers(const struct iso_run *a, const struct iso_run *b)
 {
-    return a->budget == b->budget && a->r == b->r && a->n_once == b->n_once &&
-           a->n_rec == b->n_rec && a->n_inject == b->n_inject && a->tokens == b->tokens &&
-           equal_or_nan(a->loss, b->loss) && equal_or_nan(a->lr_base, b->lr_base) &&
-           iso_str_eq(a->seed, b->seed);
+    return iso_same_cell(a, b) && a->n_once == b->n_once && a->n_rec == b->n_rec &&
+           a->n_inject == b->n_inject && a->tokens == b->tokens && equal_or_nan(a->loss, b->loss) &&
+           equal_or_nan(a->lr_base, b->lr_base) && iso_str_eq(a->seed, b->seed) &&
+           iso_str_eq(a->part, b->part) && iso_str_eq(a->cluster, b->cluster);
 }
 
 static int compare_ids(const void *va, const void *vb)
 {
     const struct iso_run *const *a = va, *const *b = vb;
-    const int by_id = strcmp((*a)->id, (*b)->id);
-    return by_id ? by_id : (*a > *b) - (*a < *b);
+    const int by_id = strcmp((*a)->id, (*b)->id), by_part = strcmp((*a)->part, (*b)->part);
+    if (by_id)
+        return by_id;
+    return by_part ? by_part : (*a > *b) - (*a < *b);
 }
 
-/* One id must mean one run. */
+/* One id must mean one run, but for checkpoints that a cluster holds together. */
 static enum iso_status check_ids(const struct iso_runs *runs, struct iso_err *err)
 {
+    if (runs->clustered)
+        return ISO_OK;
     const struct iso_run **order = iso_alloc(runs->n + 1, sizeof *order);
     for (size_t i = 0; i < runs->n; i++)
         order[i] = &runs->at[i];
@@ -71,10 +77,12 @@ static enum iso_status check_ids(const struct iso_runs *runs, struct iso_err *er
     enum iso_status st = ISO_OK;
     for (size_t i = 1; st == ISO_OK && i < runs->n; i++) {
         const struct iso_run *a = order[i - 1], *b = order[i];
-        if (*a->id && iso_str_eq(a->id, b->id) && !same_numbers(a, b))
+        if (*a->id && iso_str_eq(a->id, b->id) && iso_str_eq(a->part, b->part) &&
+            !same_numbers(a, b))
             st = iso_fail(err, ISO_BAD_INPUT,
                           "%s:%d: run %s is also at %s:%d with other numbers; give repeats of a "
-                          "design their own run names and seeds",
+                          "design their own run names and seeds, and for checkpoints of one run "
+                          "name the column with `cluster`",
                           b->file, b->line, b->id, a->file, a->line);
     }
     free(order);
@@ -113,8 +121,10 @@ enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err)
     }
     iso_runs_sort(runs);
     enum iso_status st = check_ids(runs, err);
-    if (st == ISO_OK)
+    if (st == ISO_OK) {
         drop_duplicates(runs);
+        iso_anchor_settle(runs);
+    }
     return st;
 }
 
@@ -138,6 +148,7 @@ void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,
             *ISO_PUSH(out->at, out->n, out->room) = from->at[i];
     for (size_t i = 0; i < from->n_extra; i++)
         *ISO_PUSH(out->extra_name, out->n_extra, out->extra_room) = from->extra_name[i];
+    out->clustered = from->clustered;
 }
 
 void iso_runs_describe(struct iso_str *out, const struct iso_runs *runs)
@@ -209,19 +220,21 @@ const char *iso_runs_unanchored(const struct iso_runs *runs)
            "looped";
 }
 
-static bool same_cell(const struct iso_run *a, const struct iso_run *b)
+bool iso_same_cell(const struct iso_run *a, const struct iso_run *b)
 {
-    return a->budget == b->budget && a->r == b->r;
+    return a->budget == b->budget && a->r == b->r && a->unshared == b->unshared;
 }
 
 bool iso_runs_cells_scatter(const struct iso_runs *runs)
 {
     size_t n_cells = 0, n_single = 0, n_budgets = 0, n_nominal = 0;
     double nominal = 0;
+    if (runs->clustered)
+        return false;                      /* nothing is drawn by cells */
     for (size_t i = 0; i < runs->n; i++) { /* sorted: the runs of a cell are together */
         const struct iso_run *run = &runs->at[i];
-        const bool first = i == 0 || !same_cell(run - 1, run);
-        const bool last = i + 1 == runs->n || !same_cell(run, run + 1);
+        const bool first = i == 0 || !iso_same_cell(run - 1, run);
+        const bool last = i + 1 == runs->n || !iso_same_cell(run, run + 1);
         n_cells += first;
         n_single += first && last;
         n_budgets += i == 0 || run->budget != run[-1].budget;

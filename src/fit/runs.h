@@ -2,8 +2,10 @@
  *
  * table/sheet.h reads the file, roles.h says which column is what, and this makes runs of the rows.
  * Our own names are budget, r, n_once, n_rec, n_inject, tokens, loss; r, n_rec and n_inject are 1,
- * 0, 0 where they are missing.  run, seed, status, s, d_model, lr_base, n_embed, flops_per_token,
- * vocab and seq_len are used when there; every other column is carried along as text.
+ * 0, 0 where they are missing.  A run with share 0 is one of the unshared control: its iterations
+ * (column iterations) have own weights, and its r is 1.  run, seed, status, s, d_model, lr_base,
+ * n_embed, flops_per_token, vocab and seq_len are used when there; every other column is carried
+ * along as text.
  *
  * A row that cannot be used (diverged, failed, still running, loss missing or not finite) is no
  * error: it moves to `left_out` with its reason.  A row that makes no sense is an error that
@@ -19,10 +21,11 @@
 #include <stddef.h>
 
 struct iso_run {
-    double budget; /* training FLOPs; runs of equal budget and r form a cell */
-    double r;      /* recurrences, at least 1 */
-    double n_once; /* parameters used once, without injection and embeddings */
-    double n_rec;  /* parameters used r times, without injection */
+    double budget;   /* training FLOPs */
+    double r;        /* recurrences, at least 1 */
+    double unshared; /* iterations with own weights: of the control; 0: a plain or looped run */
+    double n_once;   /* parameters used once, without injection and embeddings */
+    double n_rec;    /* parameters used r times, without injection */
     double n_inject;
     double n_embed; /* NaN when the table does not say */
     double tokens;
@@ -32,7 +35,9 @@ struct iso_run {
     double lr_base;                 /* matrix rate before its transfer; NaN likewise */
     double vocab, seq_len;          /* tokens known, tokens of a row; NaN likewise */
     const char *id, *seed, *status; /* "" when the table does not say */
-    size_t label; /* recipe: runs of one label share a phi; 0 unless power says otherwise */
+    const char *part;               /* what the column of iso_runs_how.part holds; "" without one */
+    const char *cluster; /* likewise: rows of one cluster are one measurement, not several */
+    size_t label;        /* recipe: runs of one label share a phi; 0 unless power says otherwise */
     const char *file;
     int line;
     const char **extra; /* [n_extra], "" where missing */
@@ -49,9 +54,17 @@ struct iso_understood {
     const char *role, *column;
 };
 
+/* Which runs with r = 1 are used: see anchor.h. */
+enum iso_anchor {
+    ISO_ANCHOR_AUTO, /* plain ones where there are any, else those of the unshared control */
+    ISO_ANCHOR_PLAIN,
+    ISO_ANCHOR_UNSHARED,
+    ISO_ANCHOR_BOTH,
+};
+
 struct iso_runs {
     struct iso_arena arena; /* owns every text and array below */
-    struct iso_run *at;     /* [n], sorted by budget, r, size, then as read */
+    struct iso_run *at;     /* [n], sorted by cell, size, then as read */
     size_t n, room;
     struct iso_left_out *left_out;
     size_t n_left_out, left_out_room;
@@ -61,6 +74,12 @@ struct iso_runs {
     size_t n_understood, understood_room;
     const char **note; /* what was computed, or looks odd: sentences without a full stop */
     size_t n_note, note_room;
+    enum iso_anchor anchor;  /* settled by iso_runs_finish */
+    size_t n_other_anchor;   /* runs with r = 1 that it left out */
+    const char *part_column; /* that of the table, as it was asked for; NULL without one */
+    bool part_is_r;          /* it is the one that holds the recurrences */
+    const char *first_part;  /* its value in the first run that was read */
+    bool clustered;          /* rows have clusters */
 };
 
 enum iso_runs_kind {
@@ -74,6 +93,9 @@ struct iso_runs_how {
     const char *columns; /* "role=column,...": by hand; NULL: by their names */
     const char *arch;    /* "depth=20,prelude=2,coda=2": splits a plain N; see split.h */
     const char *where;   /* a condition on rows (table/where.h); NULL: all of them */
+    const char *part;    /* column whose values split the table (parts.h); NULL: none */
+    const char *cluster; /* column that is equal in rows that are not independent; NULL: none */
+    const char *anchor;  /* "plain", "unshared", "both"; NULL: ISO_ANCHOR_AUTO */
 };
 
 /* Reads the files ("-": standard input; a study's directory: its runs.csv) into an empty (zeroed)
@@ -106,6 +128,8 @@ double iso_run_flops_per_token(const struct iso_run *run);
 /* Distinct budgets or recurrences in rising order; the array lives in `arena`. */
 size_t iso_runs_budgets(double **out, struct iso_arena *arena, const struct iso_runs *runs);
 size_t iso_runs_recurrences(double **out, struct iso_arena *arena, const struct iso_runs *runs);
+/* Whether two runs are of one cell: equal in budget and r, and in the control in iterations. */
+bool iso_same_cell(const struct iso_run *a, const struct iso_run *b);
 /* Whether budgets lie within 1 %: whole steps, or FLOPs as counted, miss the nominal one by less.
  */
 bool iso_same_budget(double a, double b);

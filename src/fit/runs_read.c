@@ -4,12 +4,14 @@
  * 2. What is a run without a usable loss is left out with its reason, never dropped silently.
  * 3. What is computed because a column is missing is noted. */
 #include "base/file.h"
+#include "fit/anchor.h"
 #include "fit/roles.h"
 #include "fit/runs.h"
 #include "fit/split.h"
 #include "table/where.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 
@@ -42,7 +44,8 @@ static const struct column plain_n = {ISO_ROLE_N, 0, NAN, 0, true, true},
                            depth = {ISO_ROLE_DEPTH, 0, NAN, 0, true, false},
                            prelude = {ISO_ROLE_PRELUDE, 0, NAN, 0, false, false},
                            coda = {ISO_ROLE_CODA, 0, NAN, 0, false, false},
-                           epochs = {ISO_ROLE_EPOCHS, 0, NAN, 0, false, false};
+                           epochs = {ISO_ROLE_EPOCHS, 0, NAN, 0, false, false},
+                           unique_tokens = {ISO_ROLE_UNIQUE_TOKENS, 0, NAN, 0, true, false};
 
 static const struct {
     enum iso_column_role role;
@@ -57,6 +60,10 @@ enum { N_TEXTS = sizeof text_columns / sizeof *text_columns };
 /* States of a finished run; every other one means that the loss is not final. */
 static const char *const finished[] = {"", "done", "ok", "finished", "complete", "completed"};
 
+/* Of our own tables: whether the iterations share their weights, and how many there are. */
+#define SHARE      "share"
+#define ITERATIONS "iterations"
+
 /* The row at hand. */
 struct place {
     struct iso_runs *runs;
@@ -66,6 +73,12 @@ struct place {
     struct iso_layer_split split; /* the table's; a row may have its own columns */
     const char *path;             /* in the runs' arena */
     enum iso_runs_kind kind;
+    size_t part, cluster; /* columns; SIZE_MAX: none */
+    struct {              /* rows that saw their data more than once */
+        size_t n;
+        double most;
+    } repeats;
+    size_t n_alone; /* rows without a cluster */
     struct iso_err *err;
 };
 
@@ -85,12 +98,20 @@ static const char *name_of(const struct place *at, enum iso_column_role role)
     return has(at, role) ? at->sheet->name[at->roles.column[role]] : iso_role_name[role];
 }
 
-static void note(struct iso_runs *runs, const char *text)
+__attribute__((format(printf, 2, 3))) static void note(struct iso_runs *runs, const char *fmt, ...)
 {
+    struct iso_str text = {0};
+    va_list ap;
+    bool known = false;
+    va_start(ap, fmt);
+    iso_str_vprintf(&text, fmt, ap);
+    va_end(ap);
     for (size_t i = 0; i < runs->n_note; i++)
-        if (iso_str_eq(runs->note[i], text))
-            return;
-    *ISO_PUSH(runs->note, runs->n_note, runs->note_room) = iso_arena_strdup(&runs->arena, text);
+        known |= iso_str_eq(runs->note[i], text.text);
+    if (!known)
+        *ISO_PUSH(runs->note, runs->n_note, runs->note_room) =
+            iso_arena_strdup(&runs->arena, text.text);
+    iso_str_release(&text);
 }
 
 /* What programs write for a number that they do not have. */
@@ -205,6 +226,32 @@ static enum iso_status complete(const struct place *at, struct iso_run *run)
     return ISO_OK;
 }
 
+/* Our own columns share and iterations.  In a table of other names they may mean anything. */
+static enum iso_status read_control(const struct place *at, struct iso_run *run)
+{
+    const size_t share = iso_sheet_find(at->sheet, SHARE);
+    const size_t iterations = iso_sheet_find(at->sheet, ITERATIONS);
+    bool shared = true;
+    if (!has(at, ISO_ROLE_N_ONCE) || share == SIZE_MAX || is_nothing(at->row->cell[share]))
+        return ISO_OK;
+    const char *text = at->row->cell[share];
+    double x;
+    if (iso_parse_double(text, &x) ? x != 0 && x != 1 : !iso_parse_bool(text, &shared))
+        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column share: \"%.60s\" is neither 0 nor 1",
+                        at->path, at->row->line, text);
+    if (iso_parse_double(text, &x))
+        shared = x == 1;
+    if (shared)
+        return ISO_OK;
+    if (iterations == SIZE_MAX || !iso_parse_double(at->row->cell[iterations], &run->unshared) ||
+        !iso_is_whole(run->unshared, 2, 1e6) || run->r != 1)
+        return iso_fail(at->err, ISO_BAD_INPUT,
+                        "%s:%d: share is 0: an unshared run has r = 1 and a whole number of 2 or "
+                        "more in the column iterations",
+                        at->path, at->row->line);
+    return ISO_OK;
+}
+
 static enum iso_status check_sense(const struct place *at, const struct iso_run *run)
 {
     const char *what = NULL;
@@ -248,17 +295,27 @@ static size_t extra_index(struct iso_runs *runs, const char *name)
     return runs->n_extra - 1;
 }
 
+/* What a column is carried along as.  Those of read_control mean something in a table of our own
+ * names, such as the one that is written, so another program's get other names. */
+static const char *extra_name(const struct place *at, size_t column)
+{
+    const char *name = at->sheet->name[column];
+    const bool taken = iso_str_eq(name, SHARE) || iso_str_eq(name, ITERATIONS);
+    return taken && !has(at, ISO_ROLE_N_ONCE) ? iso_arena_printf(&at->runs->arena, "their_%s", name)
+                                              : name;
+}
+
 static void carry_extras(const struct place *at, struct iso_run *run)
 {
     struct iso_runs *runs = at->runs;
     for (size_t i = 0; i < at->sheet->n_col; i++)
         if (!is_kept(at, i))
-            (void)extra_index(runs, at->sheet->name[i]);
+            (void)extra_index(runs, extra_name(at, i));
     run->extra = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *run->extra);
     run->n_extra = runs->n_extra;
     for (size_t i = 0; i < at->sheet->n_col; i++)
         if (!is_kept(at, i))
-            run->extra[extra_index(runs, at->sheet->name[i])] =
+            run->extra[extra_index(runs, extra_name(at, i))] =
                 iso_arena_strdup(&runs->arena, at->row->cell[i]);
 }
 
@@ -277,6 +334,9 @@ static bool flagged(const struct place *at, enum iso_column_role role)
 
 static const char *why_left_out(const struct place *at, const struct iso_run *run)
 {
+    if (at->part != SIZE_MAX && !*run->part)
+        return iso_arena_printf(&at->runs->arena, "column %.60s is empty",
+                                at->sheet->name[at->part]);
     if (at->kind == ISO_RUNS_PLANNED)
         return NULL;
     if (flagged(at, ISO_ROLE_OUTLIER) || flagged(at, ISO_ROLE_DIVERGED))
@@ -289,21 +349,39 @@ static const char *why_left_out(const struct place *at, const struct iso_run *ru
     return iso_arena_printf(&at->runs->arena, "status %s", run->status);
 }
 
-static enum iso_status warn_epochs(const struct place *at)
+/* How often a run saw its data, where a column tells. */
+static enum iso_status count_repeats(struct place *at, const struct iso_run *run)
 {
-    double x;
-    enum iso_status st = read_number(at, &epochs, &x);
-    if (st == ISO_OK && x > 1)
-        note(at->runs, "some runs saw their data more than once: the law is about fresh tokens");
-    return st;
+    double passes, unique;
+    enum iso_status st = read_number(at, &epochs, &passes);
+    if (st == ISO_OK)
+        st = read_number(at, &unique_tokens, &unique);
+    if (st != ISO_OK)
+        return st;
+    passes = fmax(passes, run->tokens / unique); /* NaN is none */
+    if (passes > 1) {
+        at->repeats.n++;
+        at->repeats.most = fmax(at->repeats.most, passes);
+    }
+    return ISO_OK;
 }
 
-static enum iso_status add_row(const struct place *at)
+/* The cell of a column that splits or clusters the rows; "4.0" and "4" are one value. */
+static const char *key_of(const struct place *at, size_t column)
+{
+    char buf[32];
+    double x;
+    const char *text = column == SIZE_MAX ? "" : at->row->cell[column];
+    return iso_arena_strdup(&at->runs->arena,
+                            iso_parse_double(text, &x) ? iso_format_double(buf, x) : text);
+}
+
+static enum iso_status add_row(struct place *at)
 {
     struct iso_runs *runs = at->runs;
     struct iso_run run = {.file = at->path, .line = at->row->line};
     const char *no_loss = NULL;
-    enum iso_status st = warn_epochs(at);
+    enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < N_NUMBERS; i++) {
         double x;
         st = read_number(at, &number_columns[i], &x);
@@ -312,14 +390,24 @@ static enum iso_status add_row(const struct place *at)
     if (st == ISO_OK)
         st = read_loss(at, &run.loss, &no_loss);
     if (st == ISO_OK)
+        st = read_control(at, &run);
+    if (st == ISO_OK)
         st = complete(at, &run);
     if (st == ISO_OK)
         st = check_sense(at, &run);
+    if (st == ISO_OK)
+        st = count_repeats(at, &run);
     if (st != ISO_OK)
         return st;
     for (size_t i = 0; i < N_TEXTS; i++) {
         const char *copy = iso_arena_strdup(&runs->arena, cell(at, text_columns[i].role));
         memcpy((char *)&run + text_columns[i].offset, &copy, sizeof copy);
+    }
+    run.part = key_of(at, at->part);
+    run.cluster = key_of(at, at->cluster);
+    if (at->cluster != SIZE_MAX && !*run.cluster) {
+        run.cluster = iso_arena_printf(&runs->arena, "%s:%d", run.file, run.line);
+        at->n_alone++;
     }
     carry_extras(at, &run);
     const char *reason = why_left_out(at, &run);
@@ -330,6 +418,8 @@ static enum iso_status add_row(const struct place *at)
             (struct iso_left_out){run, reason};
     else
         *ISO_PUSH(runs->at, runs->n, runs->room) = run;
+    if (!reason && !runs->first_part)
+        runs->first_part = run.part;
     return ISO_OK;
 }
 
@@ -367,6 +457,11 @@ static void forget_shared_names(struct place *at)
         for (size_t k = 0; k < i; k++)
             if (iso_str_eq(sheet->row[i].cell[column], sheet->row[k].cell[column])) {
                 at->roles.column[ISO_ROLE_RUN] = SIZE_MAX;
+                if (at->cluster == SIZE_MAX)
+                    note(at->runs,
+                         "rows with the same %.60s count as independent runs; if they are "
+                         "checkpoints of one run, name that column as cluster",
+                         sheet->name[column]);
                 return;
             }
 }
@@ -380,21 +475,66 @@ static void note_columns(const struct place *at)
         note(at->runs, "there is no column r, so every run counts as r = 1");
 }
 
+static void remember_name(struct iso_runs *runs, const char *role, const char *column)
+{
+    for (size_t i = 0; i < runs->n_understood; i++)
+        if (iso_str_eq(runs->understood[i].role, role) &&
+            iso_str_eq(runs->understood[i].column, column))
+            return;
+    *ISO_PUSH(runs->understood, runs->n_understood, runs->understood_room) =
+        (struct iso_understood){role, iso_arena_strdup(&runs->arena, column)};
+}
+
 static void remember_names(const struct place *at)
 {
-    struct iso_runs *runs = at->runs;
     for (enum iso_column_role role = 0; role < ISO_N_ROLE; role++) {
         const char *name = name_of(at, role);
         const bool splits =
             role == ISO_ROLE_DEPTH || role == ISO_ROLE_PRELUDE || role == ISO_ROLE_CODA;
-        bool known = (splits && has(at, ISO_ROLE_N_ONCE)) || iso_str_eq(name, iso_role_name[role]);
-        for (size_t i = 0; i < runs->n_understood; i++)
-            known |= iso_str_eq(runs->understood[i].role, iso_role_name[role]) &&
-                     iso_str_eq(runs->understood[i].column, name);
-        if (!known)
-            *ISO_PUSH(runs->understood, runs->n_understood, runs->understood_room) =
-                (struct iso_understood){iso_role_name[role], iso_arena_strdup(&runs->arena, name)};
+        if (!(splits && has(at, ISO_ROLE_N_ONCE)) && !iso_str_eq(name, iso_role_name[role]))
+            remember_name(at->runs, iso_role_name[role], name);
     }
+    if (at->cluster != SIZE_MAX)
+        remember_name(at->runs, "cluster", at->sheet->name[at->cluster]);
+}
+
+/* The columns that split the table and that say which rows belong together. */
+static enum iso_status find_keys(struct place *at, const struct iso_runs_how *how)
+{
+    enum iso_status st = ISO_OK;
+    at->part = at->cluster = SIZE_MAX;
+    if (how->part)
+        st = iso_roles_column(&at->part, &at->roles, at->sheet, how->part, at->err);
+    if (st == ISO_OK && how->cluster)
+        st = iso_roles_column(&at->cluster, &at->roles, at->sheet, how->cluster, at->err);
+    if (st != ISO_OK)
+        return st;
+    at->runs->clustered = how->cluster != NULL;
+    if (how->part) {
+        at->runs->part_column = iso_arena_strdup(&at->runs->arena, how->part);
+        at->runs->part_is_r = at->part == at->roles.column[ISO_ROLE_R];
+    }
+    return ISO_OK;
+}
+
+static enum iso_status add_rows(struct place *at, const struct iso_where *where)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < at->sheet->n_row; i++) {
+        at->row = &at->sheet->row[i];
+        if (!where || iso_where_holds(where, at->row->cell))
+            st = add_row(at);
+    }
+    if (st == ISO_OK && at->repeats.n)
+        note(at->runs,
+             "%zu %s data more than once (up to %.3g epochs), but the law is about fresh "
+             "tokens",
+             at->repeats.n, at->repeats.n == 1 ? "run saw its" : "runs saw their",
+             at->repeats.most);
+    if (st == ISO_OK && at->n_alone)
+        note(at->runs, "%zu %s no %.60s and counts as independent of all others", at->n_alone,
+             at->n_alone == 1 ? "row has" : "rows have", at->sheet->name[at->cluster]);
+    return st;
 }
 
 static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
@@ -407,22 +547,22 @@ static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
                        .path = iso_arena_strdup(&runs->arena, sheet->path),
                        .kind = how->kind,
                        .err = err};
-    enum iso_status st = iso_roles_find(&at.roles, sheet, how->columns, err);
+    enum iso_status st = iso_anchor_parse(&runs->anchor, how->anchor, err);
+    if (st == ISO_OK)
+        st = iso_roles_find(&at.roles, sheet, how->columns, err);
     if (st == ISO_OK)
         st = iso_split_parse(&at.split, how->arch, err);
     if (st == ISO_OK && how->where)
         st = iso_where_parse(&where, &arena, how->where, iso_sheet_columns(sheet), err);
     if (st == ISO_OK)
         st = check_roles(&at);
+    if (st == ISO_OK)
+        st = find_keys(&at, how);
     if (st == ISO_OK) {
         forget_shared_names(&at);
         remember_names(&at);
         note_columns(&at);
-    }
-    for (size_t i = 0; st == ISO_OK && i < sheet->n_row; i++) {
-        at.row = &sheet->row[i];
-        if (!where || iso_where_holds(where, at.row->cell))
-            st = add_row(&at);
+        st = add_rows(&at, where);
     }
     iso_arena_release(&arena);
     return st;

@@ -3,15 +3,16 @@
  * Flash-style (Dao et al., "FlashAttention", 2022), with the tiles chosen for a CPU: a chunk of
  * keys and values is packed for the gemm and stays in L2, and MR query rows at a time pass by it.
  * Their scores, MR x chunk, never leave L1, and each group of rows stops at its own diagonal, so
- * next to nothing above the diagonal is computed.  The running maximum and sum of each row
- * (online softmax) carry over from chunk to chunk.
+ * next to nothing above the diagonal is computed.  Scores are small (kern.h), so exponentials need
+ * no shift by the maximum, and only the sum of each row carries over from chunk to chunk.
  *
- * In memory at any time: one chunk, one band of scores, two numbers per row; never T x T. */
+ * In memory at any time: one chunk, one band of scores, one number per row; never T x T. */
 
 enum {
-    FWD_KEYS = 256,    /* keys of a chunk, forward */
-    BWD_KEYS = 128,    /* and backward, where a block of scores must stay in L2 as well */
-    BWD_ROWS = 8 * MR, /* query rows of such a block: the depth of the products dSᵀQ and PᵀdO */
+    FWD_KEYS = 256, /* keys of a chunk, forward */
+    BWD_KEYS = 128, /* and backward, where a block of scores must stay in L2 as well */
+    BWD_ROWS = (V_WIDE ? 10 : 8) *
+               MR, /* query rows of such a block: the depth of the products dSᵀQ and PᵀdO */
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -33,35 +34,29 @@ static size_t seen(size_t first, size_t rows, size_t c0, size_t n)
     return smaller(n, first + rows - c0);
 }
 
-/* One row of `n` scores becomes exp(scale (s − max)), max being the larger of *max and theirs;
- * entries n..width become 0.  *sum is brought to the new maximum and increased; returns the
- * factor that brings older results there. */
-static float softmax_row(float *s, float *max, float *sum, float scale, size_t n, size_t width)
+/* One row of `n` scores becomes exp(scale s); entries n..width become 0.  Returns their sum. */
+static float exp_row(float *s, float scale, size_t n, size_t width)
 {
-    for (size_t i = n; i % VW; i++)
-        s[i] = -1e30f; /* the rest of the last vector: not the maximum, exponential 0 */
-    vf largest = v_set1(*max);
-    for (size_t i = 0; i < n; i += VW)
-        largest = v_max(largest, v_load(s + i));
-    float top = v_largest(largest);
-    vf total = v_set1(0), shift = v_set1(-top * scale), factor = v_set1(scale);
-    for (size_t i = 0; i < n; i += VW) {
-        vf p = v_exp(v_fma(v_load(s + i), factor, shift));
+    vf total = v_set1(0), factor = v_set1(scale);
+    size_t i = 0;
+    for (; i + VW <= n; i += VW) {
+        vf p = v_exp_small(v_mul(v_load(s + i), factor));
         total = v_add(total, p);
         v_store(s + i, p);
     }
-    for (size_t i = n; i < width; i++)
-        s[i] = 0;
-    float older = *sum > 0 ? (float)iso_exp((double)((*max - top) * scale)) : 0;
-    *max = top;
-    *sum = *sum * older + v_sum(total);
-    return older;
+    for (; i < width; i += VW) { /* of the first of these a part is seen, of the others nothing */
+        vf p = v_set1(0);
+        if (i < n)
+            p = v_first(v_exp_small(v_mul(v_load(s + i), factor)), n - i);
+        total = v_add(total, p);
+        v_store(s + i, p);
+    }
+    return v_sum(total);
 }
 
 /* One head against the chunk of keys c0..c0+n-1.  Query t is at position first + t. */
-static void attend_chunk(float *out, float *lse, float *max, float *sum,
-                         const struct iso_attended *x, float *scratch, size_t c0, size_t n,
-                         size_t D, size_t Q)
+static void attend_chunk(float *out, float *sum, const struct iso_attended *x, float *scratch,
+                         size_t c0, size_t n, size_t D, size_t Q)
 {
     enum { WIDTH = FWD_KEYS + NR };
     float *keys = take(&scratch, Q * padded(n)), *values = take(&scratch, n * padded(Q));
@@ -72,35 +67,28 @@ static void attend_chunk(float *out, float *lse, float *max, float *sum,
     pack_plain(values, x->kv + c0 * x->ldkv + D, x->ldkv, n, Q);
     for (size_t t = c0 > first ? c0 - first : 0; t < x->T; t += MR) {
         size_t rows = smaller(MR, x->T - t), width = seen(first + t, rows, c0, n);
-        multiply_rows(band, WIDTH, (struct lhs){x->q + t * x->ldq, x->ldq, 1, 0}, keys, Q, Q, rows,
-                      width, false);
-        for (size_t r = 0; r < rows; r++) {
-            float older = softmax_row(band + r * WIDTH, &max[t + r], &sum[t + r], scale,
-                                      seen(first + t + r, 1, c0, n), width);
-            if (c0 > 0 && older != 1)
-                scale_vec(out + (t + r) * D, older, out + (t + r) * D, Q);
-        }
-        multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1, 0}, values, n, width, rows, Q,
-                      c0 > 0);
-        for (size_t r = t; r < t + rows && first + r < c0 + n; r++) { /* these rows have seen all */
+        multiply_rows(band, WIDTH, (struct lhs){x->q + t * x->ldq, x->ldq, 1, 0},
+                      packed_rhs(keys, Q), Q, rows, width, false);
+        for (size_t r = 0; r < rows; r++)
+            sum[t + r] += exp_row(band + r * WIDTH, scale, seen(first + t + r, 1, c0, n), width);
+        multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1, 0}, packed_rhs(values, n), width,
+                      rows, Q, c0 > 0);
+        for (size_t r = t; r < t + rows && first + r < c0 + n; r++) /* these rows have seen all */
             scale_vec(out + r * D, 1 / sum[r], out + r * D, Q);
-            lse[r] = max[r] * scale + (float)iso_log((double)sum[r]);
-        }
     }
 }
 
-static void attention_vec(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
+static void attention_vec(float *out, float *lse, struct iso_attended x, struct iso_heads heads,
                           struct iso_ws *ws)
 {
-    size_t T = x.T, n_keys = x.first + T;
-    float *scratch = (float *)(void *)ws->bytes;
-    float *max = take(&scratch, T), *sum = take(&scratch, T);
-    for (size_t h = 0; h < H; h++, x.q += Q, x.kv += Q) {
-        fill_vec(max, -1e30f, T);
-        fill_vec(sum, 0, T);
+    size_t H = heads.H, Q = heads.Q, T = x.T, n_keys = x.first + T;
+    for (size_t h = 0; h < H; h++, x.q += Q, x.kv += Q, lse += T) {
+        fill_vec(lse, 0, T); /* the sums, until their logarithms are taken */
         for (size_t c0 = 0; c0 < n_keys; c0 += FWD_KEYS)
-            attend_chunk(out + h * Q, lse + h * T, max, sum, &x, scratch, c0,
-                         smaller(FWD_KEYS, n_keys - c0), H * Q, Q);
+            attend_chunk(out + h * Q, lse, &x, (float *)(void *)ws->bytes, c0,
+                         smaller(FWD_KEYS, n_keys - c0), heads.D, Q);
+        for (size_t t = 0; t < T; t += VW)
+            v_store_some(lse + t, v_log(v_load_some(lse + t, T - t)), T - t);
     }
     ws->macs += iso_attention_macs(x.first, T, H * Q);
 }
@@ -119,32 +107,38 @@ struct attn_bwd {
 };
 
 /* p = exp(scale s − lse) and ds = scale p (dp − drop) for the n pairs of a row that exist; the
- * scores come in p and the dp in ds; entries n..BWD_KEYS become 0. */
+ * scores come in p and the dp in ds.  The next MR entries or more become 0: so far reach the
+ * products of the MR rows and of the MR keys that meet on the diagonal. */
 static void score_row_bwd(float *p, float *ds, float lse, float drop, float scale, size_t n)
 {
     size_t i = 0;
     for (; i < n; i += VW) {
-        vf e = v_exp(v_fma(v_load(p + i), v_set1(scale), v_set1(-lse)));
+        vf e = v_exp_small(v_fma(v_load(p + i), v_set1(scale), v_set1(-lse)));
+        if (n - i < VW)
+            e = v_first(e, n - i);
+        vf d = v_sub(v_load(ds + i), v_set1(drop));
         v_store(p + i, e);
-        v_store(ds + i, v_mul(v_mul(e, v_set1(scale)), v_sub(v_load(ds + i), v_set1(drop))));
+        v_store(ds + i, v_mul(v_mul(e, v_set1(scale)), n - i < VW ? v_first(d, n - i) : d));
     }
-    fill_vec(p + n, 0, BWD_KEYS - n);
-    fill_vec(ds + n, 0, BWD_KEYS - n);
+    if (i < BWD_KEYS) {
+        v_store(p + i, v_set1(0));
+        v_store(ds + i, v_set1(0));
+    }
 }
 
 /* MR query rows: their part of p and ds, and dq += ds K. */
 static void query_group_bwd(const struct attn_bwd *b, float *p, float *ds, size_t t, size_t rows)
 {
     size_t D = b->D, Q = b->Q, width = seen(t, rows, b->c0, b->n);
-    multiply_rows(p, BWD_KEYS, (struct lhs){b->qkv + t * 3 * D, 3 * D, 1, 0}, b->keys_t, Q, Q, rows,
-                  width, false);
-    multiply_rows(ds, BWD_KEYS, (struct lhs){b->dout + t * D, D, 1, 0}, b->values_t, Q, Q, rows,
-                  width, false);
+    multiply_rows(p, BWD_KEYS, (struct lhs){b->qkv + t * 3 * D, 3 * D, 1, 0},
+                  packed_rhs(b->keys_t, Q), Q, rows, width, false);
+    multiply_rows(ds, BWD_KEYS, (struct lhs){b->dout + t * D, D, 1, 0}, packed_rhs(b->values_t, Q),
+                  Q, rows, width, false);
     for (size_t r = 0; r < rows; r++)
         score_row_bwd(p + r * BWD_KEYS, ds + r * BWD_KEYS, b->lse[t + r], b->drop[t + r], b->scale,
                       seen(t + r, 1, b->c0, b->n));
-    multiply_rows(b->dqkv + t * 3 * D, 3 * D, (struct lhs){ds, BWD_KEYS, 1, 0}, b->keys, b->n,
-                  width, rows, Q, b->c0 > 0);
+    multiply_rows(b->dqkv + t * 3 * D, 3 * D, (struct lhs){ds, BWD_KEYS, 1, 0},
+                  packed_rhs(b->keys, b->n), width, rows, Q, b->c0 > 0);
 }
 
 /* A block of query rows: all of dq's part, then dk += dsᵀ q and dv += pᵀ dout. */
@@ -162,9 +156,9 @@ static void block_bwd(const struct attn_bwd *b, size_t t0, size_t rows)
         size_t from = b->c0 + j > t0 ? b->c0 + j - t0 : 0, keys = smaller(MR, width - j);
         size_t at = from * BWD_KEYS + j;
         multiply_rows(dk + j * 3 * D, 3 * D, (struct lhs){b->ds + at, 1, BWD_KEYS, 0},
-                      b->queries + from * NR, rows, rows - from, keys, Q, true);
+                      packed_rhs(b->queries + from * NR, rows), rows - from, keys, Q, true);
         multiply_rows(dv + j * 3 * D, 3 * D, (struct lhs){b->p + at, 1, BWD_KEYS, 0},
-                      b->gradients + from * NR, rows, rows - from, keys, Q, true);
+                      packed_rhs(b->gradients + from * NR, rows), rows - from, keys, Q, true);
     }
 }
 
@@ -183,10 +177,22 @@ static void chunk_bwd(const struct attn_bwd *b)
         block_bwd(b, t, smaller(BWD_ROWS, b->T - t));
 }
 
-static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, const float *lse,
-                              const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws)
+/* dot[t] = x[t,:]·y[t,:] for rows of Q that lie D apart. */
+static void row_dots(float *dot, const float *x, const float *y, size_t D, size_t T, size_t Q)
 {
-    size_t D = H * Q;
+    vf sums[VW] = {v_set1(0)};
+    for (size_t t0 = 0, n; t0 < T; t0 += n) {
+        n = smaller(VW, T - t0);
+        for (size_t t = 0; t < n; t++)
+            sums[t] = lane_dot(x + (t0 + t) * D, y + (t0 + t) * D, Q);
+        v_store_some(dot + t0, v_sums(sums), n);
+    }
+}
+
+static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, const float *lse,
+                              const float *qkv, size_t T, struct iso_heads heads, struct iso_ws *ws)
+{
+    size_t H = heads.H, Q = heads.Q, D = heads.D;
     float *scratch = (float *)(void *)ws->bytes, *drop = take(&scratch, T);
     struct attn_bwd b = {.drop = drop, .T = T, .D = D, .Q = Q};
     b.scale = (float)(1 / sqrt((double)Q));
@@ -199,12 +205,11 @@ static void attention_bwd_vec(float *dqkv, const float *dout, const float *out, 
     b.gradients = take(&scratch, BWD_ROWS * padded(Q));
     for (size_t h = 0; h < H; h++) {
         b.dqkv = dqkv + h * Q, b.dout = dout + h * Q, b.qkv = qkv + h * Q, b.lse = lse + h * T;
-        for (size_t t = 0; t < T; t++)
-            drop[t] = short_dot(b.dout + t * D, out + t * D + h * Q, Q);
+        row_dots(drop, b.dout, out + h * Q, D, T, Q);
         for (b.c0 = 0; b.c0 < T; b.c0 += BWD_KEYS) {
             b.n = smaller(BWD_KEYS, T - b.c0);
             chunk_bwd(&b);
         }
     }
-    ws->macs += 2 * iso_attention_macs(0, T, D);
+    ws->macs += 2 * iso_attention_macs(0, T, H * Q);
 }

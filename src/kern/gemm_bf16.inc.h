@@ -20,9 +20,10 @@
  *
  * A file kern_<isa>.c defines ISO_VEC_FILL, includes this and then defines the three; every
  * other kernel of its set is the AVX-512 code. */
-#define ISO_VEC_PACK_BYTES pack_bytes_bf16
-#define ISO_VEC_PACK       pack_bf16
-#define ISO_VEC_GEMM       gemm_bf16
+#define ISO_VEC_PACK_BYTES  pack_bytes_bf16
+#define ISO_VEC_PACK        pack_bf16
+#define ISO_VEC_GEMM        gemm_bf16
+#define ISO_VEC_WEIGHT_GRAD weight_grad_bf16
 #define ISO_VEC_BF16
 
 #include "kern/kern.h"
@@ -31,6 +32,8 @@ static size_t pack_bytes_bf16(size_t K, size_t N);
 static void pack_bf16(struct iso_packed *b, const float *src, size_t ld, bool transposed);
 static void gemm_bf16(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
                       const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
+static void weight_grad_bf16(float *c, const float *a, const float *b, void *room, size_t K,
+                             size_t M, size_t N, struct iso_ws *ws);
 static void begin_bf16(void), end_bf16(void);
 static void micro_bf16(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
                        size_t blocks, bool add);
@@ -190,4 +193,12 @@ static void gemm_bf16(float *c, size_t ldc, const float *a, size_t lda, bool tra
     }
     end_bf16();
     ws->macs += (uint64_t)M * K * N;
+}
+
+static void weight_grad_bf16(float *c, const float *a, const float *b, void *room, size_t K,
+                             size_t M, size_t N, struct iso_ws *ws)
+{
+    struct iso_packed packed = {room, K, N};
+    pack_bf16(&packed, b, N, false);
+    gemm_bf16(c, N, a, M, true, &packed, M, 1, ws);
 }

@@ -41,25 +41,49 @@ static void pack_lhs(float *to, const float *a, size_t lda, size_t M, size_t K, 
             }
 }
 
-static void gemm_vec(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                     const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+/* C[M,N] = (add ? C : 0) + A[M,K] · b. */
+static void multiply(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
+                     struct rhs b, size_t K, size_t N, size_t M, bool add, struct iso_ws *ws)
 {
-    const float *panels = b->bytes;
     float *packed = (float *)(void *)ws->bytes;
-    size_t K = b->K, N = b->N, blocks = (K + KC - 1) / KC;
+    size_t blocks = (K + KC - 1) / KC, panels = (N + NR - 1) / NR;
     size_t kc = blocks ? (K + blocks - 1) / blocks : 0; /* equal blocks, none of a few steps */
-    for (size_t k0 = 0; k0 < K; k0 += kc) {
+    /* For a few panels packing costs more than it gains, unless the steps lie so far apart that
+     * they push each other out of L1. */
+    bool pack = transposed_a && (panels > 4 || panels * lda > 4096);
+    for (size_t k0 = 0; k0 < K; k0 += kc, b.at += kc * b.step, add = true) {
         size_t k = K - k0 < kc ? K - k0 : kc;
-        bool add = beta != 0 || k0 > 0;
         for (size_t m0 = 0; m0 < M; m0 += MC) {
             size_t m = M - m0 < MC ? M - m0 : MC;
             struct lhs rows = {a + m0 * lda + k0, lda, 1, MR * lda};
-            if (transposed_a) {
+            if (pack) {
                 pack_lhs(packed, a + k0 * lda + m0, lda, m, k, M - m0);
                 rows = (struct lhs){packed, 1, MR, MR * k};
+            } else if (transposed_a) {
+                rows = (struct lhs){a + k0 * lda + m0, 1, lda, MR};
             }
-            multiply_rows(c + m0 * ldc, ldc, rows, panels + k0 * NR, K, k, m, N, add);
+            multiply_rows(c + m0 * ldc, ldc, rows, b, k, m, N, add);
         }
     }
     ws->macs += (uint64_t)M * K * N;
+}
+
+static void gemm_vec(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
+                     const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+{
+    multiply(c, ldc, a, lda, transposed_a, packed_rhs(b->bytes, b->K), b->K, b->N, M, beta != 0,
+             ws);
+}
+
+/* B is read where it is, as long as whole vectors of it exist: every step of a panel is used by all
+ * groups of rows while it is in L1, and its packing would cost a third of a small product. */
+static void weight_grad_vec(float *c, const float *a, const float *b, void *room, size_t K,
+                            size_t M, size_t N, struct iso_ws *ws)
+{
+    struct rhs right = {b, N, NR};
+    if (N % VW != 0) {
+        pack_plain(room, b, N, K, N);
+        right = packed_rhs(room, K);
+    }
+    multiply(c, N, a, M, true, right, K, N, M, true, ws);
 }

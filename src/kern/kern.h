@@ -31,6 +31,7 @@ struct iso_ws {
      * times Q backward (computing the scores a second time in the backward is not counted).
      * Formulas that charge the full T*T are therefore 2T/(T+1) times the attention part. */
     uint64_t macs;
+    struct iso_crew *crew; /* threads that share the worker's operations (crew.h); NULL: none */
 };
 
 /* A matrix laid out for the gemm of one table: the right-hand side, K x N.  Weights are packed
@@ -52,6 +53,16 @@ struct iso_attended {
 static inline struct iso_attended iso_attend_all(const float *qkv, size_t T, size_t D)
 {
     return (struct iso_attended){qkv, qkv + D, 3 * D, 3 * D, 0, T};
+}
+
+/* H heads of size Q beside each other, of rows that are D wide: all of them when D = H Q. */
+struct iso_heads {
+    size_t H, Q, D;
+};
+
+static inline struct iso_heads iso_all_heads(size_t H, size_t Q)
+{
+    return (struct iso_heads){H, Q, H * Q};
 }
 
 struct iso_kern {
@@ -79,6 +90,11 @@ struct iso_kern {
     void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
                  const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
 
+    /* C[M,N] += Aᵀ · B for A [K,M] and B [K,N]: a weight's gradient, K rows at a time.  The same
+     * bits as pack and gemm; `room` has pack_bytes(K, N) for tables that pack B. */
+    void (*weight_grad)(float *c, const float *a, const float *b, void *room, size_t K, size_t M,
+                        size_t N, struct iso_ws *ws);
+
     /* --- RMSNorm with a learnable scale: y = x/sqrt(mean(x²) + 1e-6) ⊙ g; rstd [M] is kept --- */
     void (*rmsnorm)(float *y, float *rstd, const float *x, const float *g, size_t M, size_t D);
     void (*rmsnorm_bwd)(float *dx, float *dg, const float *dy, const float *x, const float *g,
@@ -96,13 +112,15 @@ struct iso_kern {
                              size_t Q);
 
     /* --- causal attention over one sequence, flash-style: never T x T in memory ---
-     * out [T, D], lse [H, T] (log-sum-exp of the scaled scores).  What a query gets depends on it
-     * and its keys and values alone, not on the queries beside it: a cache changes no bit. */
-    void (*attention)(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
+     * out [T, D], lse [H, T] (log-sum-exp of the scaled scores).  A scaled score is at most 32
+     * either way, as those of normalised q and k are, √Q at most: exponentials need no shift by the
+     * largest.  What a query gets depends on it and its keys and values alone, not on the queries
+     * beside it: a cache changes no bit. */
+    void (*attention)(float *out, float *lse, struct iso_attended x, struct iso_heads heads,
                       struct iso_ws *ws);
-    /* Of iso_attend_all; dqkv [T, 3D] is overwritten. */
+    /* Of iso_attend_all; the heads' columns of dqkv [T, 3D] are overwritten. */
     void (*attention_bwd)(float *dqkv, const float *dout, const float *out, const float *lse,
-                          const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws);
+                          const float *qkv, size_t T, struct iso_heads heads, struct iso_ws *ws);
 
     /* --- relu(x)^2: x becomes a = relu(x) in place (kept for the backward), y = a*a --- */
     void (*relu2)(float *y, float *x, size_t n);

@@ -101,6 +101,14 @@ static void gemm_ref(float *c, size_t ldc, const float *a, size_t lda, bool tran
     ws->macs += (uint64_t)M * b->K * b->N;
 }
 
+static void weight_grad_ref(float *c, const float *a, const float *b, void *room, size_t K,
+                            size_t M, size_t N, struct iso_ws *ws)
+{
+    struct iso_packed packed = {room, K, N};
+    pack_ref(&packed, b, N, false);
+    gemm_ref(c, N, a, M, true, &packed, M, 1, ws);
+}
+
 /* rstd = 1/sqrt(mean(x²) + eps),  y = x rstd g. */
 static void rmsnorm_ref(float *y, float *rstd, const float *x, const float *g, size_t M, size_t D)
 {
@@ -197,26 +205,27 @@ static double attend_row(float *out, double *y, const float *q, const float *key
     return max + iso_log(sum);
 }
 
-static void attention_ref(float *out, float *lse, struct iso_attended x, size_t H, size_t Q,
+static void attention_ref(float *out, float *lse, struct iso_attended x, struct iso_heads heads,
                           struct iso_ws *ws)
 {
-    size_t D = H * Q;
+    size_t H = heads.H, Q = heads.Q, D = heads.D;
     for (size_t h = 0; h < H; h++)
         for (size_t t = 0; t < x.T; t++)
             lse[h * x.T + t] = (float)attend_row(out + t * D + h * Q, (double *)(void *)ws->bytes,
                                                  x.q + t * x.ldq + h * Q, x.kv + h * Q,
                                                  x.kv + D + h * Q, x.first + t + 1, x.ldkv, Q);
-    ws->macs += iso_attention_macs(x.first, x.T, D);
+    ws->macs += iso_attention_macs(x.first, x.T, H * Q);
 }
 
 /* With p = iso_exp(s − lse):  dv_j += p dout,  ds = p (dout·v_j − dout·out),  dq += ds k_j/√Q,
  * dk_j += ds q/√Q. */
 static void attention_bwd_ref(float *dqkv, const float *dout, const float *out, const float *lse,
-                              const float *qkv, size_t T, size_t H, size_t Q, struct iso_ws *ws)
+                              const float *qkv, size_t T, struct iso_heads heads, struct iso_ws *ws)
 {
-    size_t D = H * Q;
+    size_t H = heads.H, Q = heads.Q, D = heads.D;
     double root = sqrt((double)Q);
-    fill_ref(dqkv, 0, T * 3 * D);
+    for (size_t third = 0; third < 3 * T; third++)
+        fill_ref(dqkv + third * D, 0, H * Q);
     for (size_t h = 0; h < H; h++)
         for (size_t t = 0; t < T; t++) {
             const float *q = qkv + t * 3 * D + h * Q, *dy = dout + t * D + h * Q;
@@ -234,7 +243,7 @@ static void attention_bwd_ref(float *dqkv, const float *dout, const float *out, 
                 }
             }
         }
-    ws->macs += 2 * iso_attention_macs(0, T, D);
+    ws->macs += 2 * iso_attention_macs(0, T, H * Q);
 }
 
 static void relu2_ref(float *y, float *x, size_t n)
@@ -332,6 +341,7 @@ const struct iso_kern iso_kern_ref = {
     .pack_bytes = pack_bytes_ref,
     .pack = pack_ref,
     .gemm = gemm_ref,
+    .weight_grad = weight_grad_ref,
     .rmsnorm = rmsnorm_ref,
     .rmsnorm_bwd = rmsnorm_bwd_ref,
     .qk_rope_norm = qk_rope_norm_ref,

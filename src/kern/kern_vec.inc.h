@@ -1,7 +1,7 @@
 /* The vector kernels, written once.  A file kern_<isa>.c defines ISO_VEC_FILL, the name of the
  * function that puts them into a table, and includes this; its -m flags choose the width (see
- * vec.h).  It may bring its own gemm and packing by defining ISO_VEC_GEMM, ISO_VEC_PACK and
- * ISO_VEC_PACK_BYTES. */
+ * vec.h).  It may bring its own gemm and packing by defining ISO_VEC_GEMM, ISO_VEC_WEIGHT_GRAD,
+ * ISO_VEC_PACK and ISO_VEC_PACK_BYTES. */
 #include "base/fmath.h"
 #include "kern/tables.h"
 #include "kern/vec.h"
@@ -16,9 +16,10 @@
 
 #if !defined(ISO_VEC_GEMM)
 #include "kern/gemm_vec.inc.h"
-#define ISO_VEC_PACK_BYTES pack_bytes_vec
-#define ISO_VEC_PACK       pack_vec
-#define ISO_VEC_GEMM       gemm_vec
+#define ISO_VEC_PACK_BYTES  pack_bytes_vec
+#define ISO_VEC_PACK        pack_vec
+#define ISO_VEC_GEMM        gemm_vec
+#define ISO_VEC_WEIGHT_GRAD weight_grad_vec
 #endif
 
 void ISO_VEC_FILL(struct iso_kern *k)
@@ -34,6 +35,7 @@ void ISO_VEC_FILL(struct iso_kern *k)
     k->pack_bytes = ISO_VEC_PACK_BYTES;
     k->pack = ISO_VEC_PACK;
     k->gemm = ISO_VEC_GEMM;
+    k->weight_grad = ISO_VEC_WEIGHT_GRAD;
     k->rmsnorm = rmsnorm_vec;
     k->rmsnorm_bwd = rmsnorm_bwd_vec;
     k->qk_rope_norm = qk_rope_norm_vec;

@@ -21,35 +21,51 @@ struct lhs {
     size_t row, step, group;
 };
 
-/* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR]; rows is a constant after
- * inlining, and so is row or step. */
+/* A right-hand side in panels of NR columns: step k of the first one is NR floats at[k*step], the
+ * next panel lies `panel` further. */
+struct rhs {
+    const float *at;
+    size_t step, panel;
+};
+
+/* A packed matrix of K steps. */
+static struct rhs packed_rhs(const float *b, size_t K)
+{
+    return (struct rhs){b, NR, K * NR};
+}
+
+/* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR], of which only the first `vectors`
+ * vectors of columns; rows and vectors are constants after inlining, and so is row or step. */
 ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t step,
-                      const float *panel, size_t K, size_t columns, bool add, const size_t rows)
+                      const float *panel, size_t next, size_t K, size_t columns, bool add,
+                      const size_t rows, const size_t vectors)
 {
     vf sum[MR][NV];
     ISO_UNROLL
     for (size_t r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_set1(0);
-    for (size_t k = 0; k < K; k++, a += step, panel += NR) {
-        vf b0 = v_load(panel), b1 = v_load(panel + VW);
+    for (size_t k = 0; k < K; k++, a += step, panel += next) {
+        vf b0 = v_load(panel), b1 = vectors > 1 ? v_load(panel + VW) : b0;
         ISO_UNROLL
         for (size_t r = 0; r < rows; r++) {
             vf x = v_set1(a[r * row]);
             sum[r][0] = v_fma(x, b0, sum[r][0]);
-            sum[r][1] = v_fma(x, b1, sum[r][1]);
+            if (vectors > 1)
+                sum[r][1] = v_fma(x, b1, sum[r][1]);
         }
     }
-    size_t second = columns > VW ? columns - VW : 0;
+    size_t last = columns - (vectors - 1) * VW; /* columns of the last vector */
     ISO_UNROLL
     for (size_t r = 0; r < rows; r++, c += ldc) {
-        if (columns == NR) {
+        float *end = c + (vectors - 1) * VW;
+        if (vectors > 1)
             v_store(c, add ? v_add(v_load(c), sum[r][0]) : sum[r][0]);
-            v_store(c + VW, add ? v_add(v_load(c + VW), sum[r][1]) : sum[r][1]);
-            continue;
-        }
-        v_store_some(c, add ? v_add(v_load_some(c, columns), sum[r][0]) : sum[r][0], columns);
-        if (second)
-            v_store_n(c + VW, add ? v_add(v_load_n(c + VW, second), sum[r][1]) : sum[r][1], second);
+        if (last == VW)
+            v_store(end, add ? v_add(v_load(end), sum[r][vectors - 1]) : sum[r][vectors - 1]);
+        else
+            v_store_n(end,
+                      add ? v_add(v_load_n(end, last), sum[r][vectors - 1]) : sum[r][vectors - 1],
+                      last);
     }
 }
 
@@ -62,35 +78,39 @@ ISO_INLINE void fetch_part(const float *p, size_t n, size_t g, size_t parts)
         _mm_prefetch((const char *)(p + i * LINE), _MM_HINT_T1);
 }
 
-/* `groups` groups of `rows` rows times all panels of a packed matrix with N columns, which lie
- * `apart` floats apart. */
+/* `groups` groups of `rows` rows times all panels of a matrix with N columns. */
 ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size_t step,
-                          size_t group, const float *b, size_t apart, size_t K, size_t N, bool add,
-                          size_t groups, const size_t rows)
+                          size_t group, struct rhs b, size_t K, size_t N, bool add, size_t groups,
+                          const size_t rows)
 {
-    for (size_t n = 0; n < N; n += NR, b += apart)
+    for (size_t n = 0; n < N; n += NR, b.at += b.panel)
         for (size_t g = 0; g < groups; g++) {
-            if (groups > 1 && n + NR < N) /* the next panel, while this one is in use */
-                fetch_part(b + apart, K * NR, g, groups);
-            micro(c + g * rows * ldc + n, ldc, a + g * group, row, step, b, K,
-                  N - n < NR ? N - n : NR, add, rows);
+            if (groups > 1 && n + NR < N && b.step == NR) /* the next panel, while this is in use */
+                fetch_part(b.at + b.panel, K * NR, g, groups);
+            float *to = c + g * rows * ldc + n;
+            const float *from = a + g * group;
+            size_t columns = N - n < NR ? N - n : NR;
+            if (columns > VW)
+                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, rows, 2);
+            else
+                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, rows, 1);
         }
 }
 
 /* micro_all for a constant number of rows and either layout of A, each a function of its own. */
 #define MICRO(n)                                                                                   \
-    static void micro_along_##n(float *c, size_t ldc, struct lhs a, const float *b, size_t apart,  \
-                                size_t K, size_t N, bool add, size_t groups)                       \
+    static void micro_along_##n(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K,        \
+                                size_t N, bool add, size_t groups)                                 \
     {                                                                                              \
-        micro_all(c, ldc, a.at, a.row, 1, a.group, b, apart, K, N, add, groups, n);                \
+        micro_all(c, ldc, a.at, a.row, 1, a.group, b, K, N, add, groups, n);                       \
     }                                                                                              \
-    static void micro_across_##n(float *c, size_t ldc, struct lhs a, const float *b, size_t apart, \
-                                 size_t K, size_t N, bool add, size_t groups)                      \
+    static void micro_across_##n(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K,       \
+                                 size_t N, bool add, size_t groups)                                \
     {                                                                                              \
-        micro_all(c, ldc, a.at, 1, a.step, a.group, b, apart, K, N, add, groups, n);               \
+        micro_all(c, ldc, a.at, 1, a.step, a.group, b, K, N, add, groups, n);                      \
     }
-typedef void micro_fn(float *c, size_t ldc, struct lhs a, const float *b, size_t apart, size_t K,
-                      size_t N, bool add, size_t groups);
+typedef void micro_fn(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K, size_t N,
+                      bool add, size_t groups);
 #if V_WIDE
 MICRO(1)
 MICRO(2)
@@ -121,15 +141,14 @@ static micro_fn *const micros[MR + 1][2] = {
 #undef MICRO
 #undef BOTH
 
-/* c[rows, N] = (add ? c : 0) + a[rows, K] · b, where b points at the first step wanted of a
- * packed matrix with K_all steps. */
-static void multiply_rows(float *c, size_t ldc, struct lhs a, const float *b, size_t K_all,
-                          size_t K, size_t rows, size_t N, bool add)
+/* c[rows, N] = (add ? c : 0) + a[rows, K] · b. */
+static void multiply_rows(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K, size_t rows,
+                          size_t N, bool add)
 {
     size_t n = MR, groups = rows / MR;
     while (rows) {
         if (groups) {
-            micros[n][a.step != 1](c, ldc, a, b, K_all * NR, K, N, add, groups);
+            micros[n][a.step != 1](c, ldc, a, b, K, N, add, groups);
             rows -= n * groups;
             c += n * groups * ldc;
             a.at += n == MR ? groups * a.group : n * a.row;

@@ -80,7 +80,7 @@ enum iso_status iso_kern_best(const struct iso_kern **k, struct iso_err *err)
     return ISO_OK;
 }
 
-/* What the hungriest kernel takes, rounded up: two numbers per row of a sequence, a chunk of
+/* What the hungriest kernel takes, rounded up: a number per row of a sequence, a chunk of
  * packed keys and values (256 keys forward; 128 in three layouts backward) with bands of scores,
  * and the blocks of a transposed left-hand side (224 rows, 320 steps). */
 size_t iso_kern_ws_bytes(size_t T, size_t Q)

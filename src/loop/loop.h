@@ -32,6 +32,7 @@ enum { ISO_LOOP_OPTIONS = 2, ISO_LOOP_PARAMS = 4, ISO_LOOP_GAUGES = 2 };
 struct iso_loop_shape {
     size_t d; /* model width */
     int r;    /* iterations */
+    int sets; /* of parameters: 1, or r in the unshared control */
     int64_t opt[ISO_LOOP_OPTIONS];
 };
 
@@ -48,12 +49,23 @@ struct iso_loop_param {
     void (*shape)(size_t dims[3], const struct iso_loop_shape *s);
     void (*init)(float *w, size_t n,
                  const struct iso_loop_shape *s); /* start values of n elements */
+    /* The unshared control has one of it, too, and not one for each iteration: it is used once in a
+     * pass, or holds a part for each iteration anyway. */
+    bool once;
+};
+
+/* Parameters as the row lists them; NULL where there is none. */
+struct iso_loop_set {
+    const float *w[ISO_LOOP_PARAMS];
+    float *dw[ISO_LOOP_PARAMS];                 /* their gradients; NULL in a forward pass */
+    struct iso_packed forward[ISO_LOOP_PARAMS]; /* matrices packed for x Wᵀ: K = in, N = out */
+    struct iso_packed reverse[ISO_LOOP_PARAMS]; /* and for dy W: K = out, N = in */
 };
 
 /* A number about the parameters that every line of a run's metrics shows. */
 struct iso_loop_gauge {
     const char *name;
-    double (*value)(const float *const w[ISO_LOOP_PARAMS], const struct iso_loop_shape *s);
+    double (*value)(const struct iso_loop_set *sets, const struct iso_loop_shape *s);
 };
 
 /* One pass of one worker through the loop. */
@@ -61,14 +73,17 @@ struct iso_loop_pass {
     const struct iso_kern *kern;
     struct iso_ws *ws;
     struct iso_loop_shape shape;
-    size_t rows;                                /* M: sequences x T */
-    const float *w[ISO_LOOP_PARAMS];            /* parameters as the row lists them; NULL: none */
-    float *dw[ISO_LOOP_PARAMS];                 /* their gradients; NULL in a forward pass */
-    struct iso_packed forward[ISO_LOOP_PARAMS]; /* matrices packed for x Wᵀ: K = in, N = out */
-    struct iso_packed reverse[ISO_LOOP_PARAMS]; /* and for dy W: K = out, N = in */
-    float *saved;         /* saved_floats of it, from start to the end of the backward */
-    void *packed_scratch; /* pack_bytes(rows, widest matrix side) for activations */
+    size_t rows;              /* M: sequences x T */
+    struct iso_loop_set *set; /* [shape.sets]; iso_loop_set has that of an iteration */
+    float *saved;             /* saved_floats of it, from start to the end of the backward */
+    void *packed_scratch;     /* pack_bytes(rows, widest matrix side) for activations */
 };
+
+/* The parameters of iteration i. */
+static inline const struct iso_loop_set *iso_loop_set(const struct iso_loop_pass *p, int i)
+{
+    return &p->set[i % p->shape.sets];
+}
 
 struct iso_loop_ops {
     const char *name, *help;

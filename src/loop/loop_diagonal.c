@@ -17,21 +17,21 @@ enum { LOG_A, DELTA, B_MATRIX };
 
 /* The layout of `saved`. */
 struct saved {
-    float *decay, *gain;   /* [d] each: e^−ΔA and Δ */
+    float *decay, *gain;   /* [d] each, of an iteration: e^−ΔA and Δ */
     float *ddecay, *dgain; /* [d] each */
-    float *Be, *dBe;       /* [rows, d] each */
+    float *Be, *dBe;       /* [rows, d] each, of all iterations */
 };
 
-static struct saved saved_of(const struct iso_loop_pass *p)
+static struct saved saved_of(const struct iso_loop_pass *p, int i)
 {
-    size_t d = p->shape.d, n = p->rows * d;
-    float *at = p->saved;
-    return (struct saved){at, at + d, at + 2 * d, at + 3 * d, at + 4 * d, at + 4 * d + n};
+    size_t d = p->shape.d, n = p->rows * d, sets = (size_t)p->shape.sets;
+    float *at = p->saved + 4 * d * ((size_t)i % sets), *Be = p->saved + 4 * d * sets;
+    return (struct saved){at, at + d, at + 2 * d, at + 3 * d, Be, Be + n};
 }
 
 static size_t saved_floats(const struct iso_loop_shape *s, size_t rows)
 {
-    return 4 * s->d + 2 * rows * s->d;
+    return 4 * s->d * (size_t)s->sets + 2 * rows * s->d;
 }
 
 static bool has_matrix(const struct iso_loop_shape *s)
@@ -81,34 +81,44 @@ static double decay_of(const float *const *w, size_t channel)
     return iso_exp(-(double)softplus(w[DELTA][channel]) * iso_exp((double)w[LOG_A][channel]));
 }
 
-static double decay_mean(const float *const w[ISO_LOOP_PARAMS], const struct iso_loop_shape *s)
+static double decay_mean(const struct iso_loop_set *sets, const struct iso_loop_shape *s)
 {
     double sum = 0;
-    for (size_t c = 0; c < s->d; c++)
-        sum += decay_of(w, c);
-    return sum / (double)s->d;
+    for (int i = 0; i < s->sets; i++)
+        for (size_t c = 0; c < s->d; c++)
+            sum += decay_of(sets[i].w, c);
+    return sum / ((double)s->sets * (double)s->d);
 }
 
-static double decay_max(const float *const w[ISO_LOOP_PARAMS], const struct iso_loop_shape *s)
+static double decay_max(const struct iso_loop_set *sets, const struct iso_loop_shape *s)
 {
     double max = 0;
-    for (size_t c = 0; c < s->d; c++)
-        max = fmax(max, decay_of(w, c));
+    for (int i = 0; i < s->sets; i++)
+        for (size_t c = 0; c < s->d; c++)
+            max = fmax(max, decay_of(sets[i].w, c));
     return max;
+}
+
+static void start_set(struct iso_loop_pass *p, int i)
+{
+    struct saved v = saved_of(p, i);
+    const struct iso_loop_set *set = iso_loop_set(p, i);
+    for (size_t c = 0; c < p->shape.d; c++) {
+        v.gain[c] = softplus(set->w[DELTA][c]);
+        v.decay[c] = exp_of(-v.gain[c] * exp_of(set->w[LOG_A][c]));
+    }
+    p->kern->fill(v.ddecay, 0, 2 * p->shape.d); /* and dgain behind it */
 }
 
 static void start(struct iso_loop_pass *p, float *S, const float *e)
 {
-    struct saved v = saved_of(p);
+    struct saved v = saved_of(p, 0);
     size_t d = p->shape.d, n = p->rows * d;
-    for (size_t c = 0; c < d; c++) {
-        v.gain[c] = softplus(p->w[DELTA][c]);
-        v.decay[c] = exp_of(-v.gain[c] * exp_of(p->w[LOG_A][c]));
-    }
-    p->kern->fill(v.ddecay, 0, 2 * d); /* and dgain behind it */
+    for (int i = 0; i < p->shape.sets; i++)
+        start_set(p, i);
     p->kern->fill(v.dBe, 0, n);
     if (has_matrix(&p->shape))
-        p->kern->gemm(v.Be, d, e, d, false, &p->forward[B_MATRIX], p->rows, 0, p->ws);
+        p->kern->gemm(v.Be, d, e, d, false, &p->set->forward[B_MATRIX], p->rows, 0, p->ws);
     else
         p->kern->copy(v.Be, e, n);
     iso_loop_start_copy(p, S, e);
@@ -116,8 +126,8 @@ static void start(struct iso_loop_pass *p, float *S, const float *e)
 
 static void inject(struct iso_loop_pass *p, float *u, const float *e, const float *S, int i)
 {
-    (void)e, (void)i;
-    struct saved v = saved_of(p);
+    (void)e;
+    struct saved v = saved_of(p, i);
     size_t d = p->shape.d;
     p->kern->fill(u, 0, p->rows * d);
     p->kern->mul_rows(u, v.decay, S, p->rows, d);
@@ -127,8 +137,8 @@ static void inject(struct iso_loop_pass *p, float *u, const float *e, const floa
 static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const float *du,
                        const float *e, const float *S, int i)
 {
-    (void)de, (void)e, (void)i;
-    struct saved v = saved_of(p);
+    (void)de, (void)e;
+    struct saved v = saved_of(p, i);
     size_t d = p->shape.d;
     p->kern->mul_rows(dS, v.decay, du, p->rows, d);
     p->kern->mul_rows(v.dBe, v.gain, du, p->rows, d);
@@ -137,28 +147,29 @@ static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const floa
 }
 
 /* d(decay)/da = −ΔA·decay;  d(decay)/dΔ = −A·decay;  dΔ/dδ = 1/(1+exp(−δ)). */
-static void vector_grads(struct iso_loop_pass *p, const struct saved *v)
+static void vector_grads(struct iso_loop_pass *p, int i)
 {
+    struct saved v = saved_of(p, i);
+    const struct iso_loop_set *set = iso_loop_set(p, i);
     for (size_t c = 0; c < p->shape.d; c++) {
-        float A = exp_of(p->w[LOG_A][c]), slope = -A * v->decay[c] * v->ddecay[c];
-        p->dw[LOG_A][c] += slope * v->gain[c];
-        p->dw[DELTA][c] += (v->dgain[c] + slope) / (1 + exp_of(-p->w[DELTA][c]));
+        float A = exp_of(set->w[LOG_A][c]), slope = -A * v.decay[c] * v.ddecay[c];
+        set->dw[LOG_A][c] += slope * v.gain[c];
+        set->dw[DELTA][c] += (v.dgain[c] + slope) / (1 + exp_of(-set->w[DELTA][c]));
     }
 }
 
 static void end_bwd(struct iso_loop_pass *p, float *de, const float *e)
 {
-    struct saved v = saved_of(p);
+    struct saved v = saved_of(p, 0);
     size_t d = p->shape.d;
-    vector_grads(p, &v);
+    for (int i = 0; i < p->shape.sets; i++)
+        vector_grads(p, i);
     if (!has_matrix(&p->shape)) {
         p->kern->add(de, v.dBe, p->rows * d);
         return;
     }
-    struct iso_packed packed = {p->packed_scratch, p->rows, d};
-    p->kern->pack(&packed, e, d, false);
-    p->kern->gemm(p->dw[B_MATRIX], d, v.dBe, d, true, &packed, d, 1, p->ws);
-    p->kern->gemm(de, d, v.dBe, d, false, &p->reverse[B_MATRIX], p->rows, 1, p->ws);
+    p->kern->weight_grad(p->set->dw[B_MATRIX], v.dBe, e, p->packed_scratch, p->rows, d, d, p->ws);
+    p->kern->gemm(de, d, v.dBe, d, false, &p->set->reverse[B_MATRIX], p->rows, 1, p->ws);
 }
 
 const struct iso_loop_ops iso_loop_diagonal = {
@@ -167,7 +178,7 @@ const struct iso_loop_ops iso_loop_diagonal = {
     .option = {{"matrix", "1: a learned d x d map of the prelude's output, 0: none", 0, 1, 0}},
     .param = {{"inject.a", ISO_GROUP_SCALAR, iso_loop_per_channel, iso_loop_zeros},
               {"inject.delta", ISO_GROUP_SCALAR, iso_loop_per_channel, iso_loop_zeros},
-              {"inject.B", ISO_GROUP_MATRIX, matrix_shape, matrix_init}},
+              {"inject.B", ISO_GROUP_MATRIX, matrix_shape, matrix_init, .once = true}},
     .gauge = {{"decay_mean", decay_mean}, {"decay_max", decay_max}},
     .looped = true,
     .any_depth = true,

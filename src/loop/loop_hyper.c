@@ -59,7 +59,7 @@ static void inject(struct iso_loop_pass *p, float *u, const float *e, const floa
 {
     (void)e;
     size_t n = p->rows * p->shape.d, K = lanes(&p->shape);
-    const float *alpha = p->w[ALPHA] + (size_t)i * K;
+    const float *alpha = iso_loop_set(p, i)->w[ALPHA] + (size_t)i * K;
     p->kern->scale(u, alpha[0], S, n);
     for (size_t k = 1; k < K; k++)
         p->kern->axpy(u, alpha[k], S + k * n, n);
@@ -70,8 +70,8 @@ static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const floa
 {
     (void)de, (void)e;
     size_t n = p->rows * p->shape.d, K = lanes(&p->shape);
-    const float *alpha = p->w[ALPHA] + (size_t)i * K;
-    float *dalpha = p->dw[ALPHA] + (size_t)i * K;
+    const float *alpha = iso_loop_set(p, i)->w[ALPHA] + (size_t)i * K;
+    float *dalpha = iso_loop_set(p, i)->dw[ALPHA] + (size_t)i * K;
     for (size_t k = 0; k < K; k++) {
         dalpha[k] += (float)p->kern->dot(du, S + k * n, n);
         p->kern->axpy(dS + k * n, alpha[k], du, n);
@@ -81,7 +81,8 @@ static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const floa
 static void update(struct iso_loop_pass *p, float *S_next, const float *S, const float *s, int i)
 {
     size_t n = p->rows * p->shape.d, K = lanes(&p->shape);
-    const float *mixing = p->w[MIXING] + (size_t)i * K * K, *beta = p->w[BETA] + (size_t)i * K;
+    const float *mixing = iso_loop_set(p, i)->w[MIXING] + (size_t)i * K * K,
+                *beta = iso_loop_set(p, i)->w[BETA] + (size_t)i * K;
     for (size_t k = 0; k < K; k++) {
         p->kern->scale(S_next + k * n, beta[k], s, n);
         for (size_t j = 0; j < K; j++)
@@ -93,8 +94,10 @@ static void update_bwd(struct iso_loop_pass *p, float *dS, float *ds, const floa
                        const float *S, const float *s, int i)
 {
     size_t n = p->rows * p->shape.d, K = lanes(&p->shape);
-    const float *mixing = p->w[MIXING] + (size_t)i * K * K, *beta = p->w[BETA] + (size_t)i * K;
-    float *dmixing = p->dw[MIXING] + (size_t)i * K * K, *dbeta = p->dw[BETA] + (size_t)i * K;
+    const float *mixing = iso_loop_set(p, i)->w[MIXING] + (size_t)i * K * K,
+                *beta = iso_loop_set(p, i)->w[BETA] + (size_t)i * K;
+    float *dmixing = iso_loop_set(p, i)->dw[MIXING] + (size_t)i * K * K,
+          *dbeta = iso_loop_set(p, i)->dw[BETA] + (size_t)i * K;
     p->kern->fill(dS, 0, K * n);
     p->kern->fill(ds, 0, n);
     for (size_t k = 0; k < K; k++) {
@@ -127,9 +130,9 @@ const struct iso_loop_ops iso_loop_hyper = {
     .name = "hyper",
     .help = "hyperconnections: parallel lanes, mixed at every iteration",
     .option = {{"lanes", "parallel residual lanes", 2, 16, 2}},
-    .param = {{"lane_alpha", ISO_GROUP_SCALAR, vector_shape, one_hot_rows},
-              {"lane_mixing", ISO_GROUP_SCALAR, mixing_shape, one_hot_rows},
-              {"lane_beta", ISO_GROUP_SCALAR, vector_shape, iso_loop_ones}},
+    .param = {{"lane_alpha", ISO_GROUP_SCALAR, vector_shape, one_hot_rows, .once = true},
+              {"lane_mixing", ISO_GROUP_SCALAR, mixing_shape, one_hot_rows, .once = true},
+              {"lane_beta", ISO_GROUP_SCALAR, vector_shape, iso_loop_ones, .once = true}},
     .looped = true,
     .full_bptt_only = true,
     .n_inject = iso_loop_no_params, /* a handful of scalars: no term of N, by definition */

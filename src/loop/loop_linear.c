@@ -48,26 +48,24 @@ static void start(struct iso_loop_pass *p, float *S, const float *e)
 
 static void inject(struct iso_loop_pass *p, float *u, const float *e, const float *S, int i)
 {
-    (void)e, (void)i;
+    (void)e;
     put_half(p, S, 1);
-    p->kern->gemm(u, p->shape.d, p->saved, 2 * p->shape.d, false, &p->forward[0], p->rows, 0,
-                  p->ws);
+    p->kern->gemm(u, p->shape.d, p->saved, 2 * p->shape.d, false, &iso_loop_set(p, i)->forward[0],
+                  p->rows, 0, p->ws);
 }
 
 static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const float *du,
                        const float *e, const float *S, int i)
 {
-    (void)e, (void)i;
+    (void)e;
     const struct iso_kern *k = p->kern;
+    const struct iso_loop_set *set = iso_loop_set(p, i);
     size_t d = p->shape.d;
     float *both = p->saved, *dboth = p->saved + p->rows * 2 * d;
     put_half(p, S, 1);
 
-    struct iso_packed packed = {p->packed_scratch, p->rows, 2 * d};
-    k->pack(&packed, both, 2 * d, false);
-    k->gemm(p->dw[0], 2 * d, du, d, true, &packed, d, 1, p->ws);
-
-    k->gemm(dboth, 2 * d, du, d, false, &p->reverse[0], p->rows, 0, p->ws);
+    k->weight_grad(set->dw[0], du, both, p->packed_scratch, p->rows, d, 2 * d, p->ws);
+    k->gemm(dboth, 2 * d, du, d, false, &set->reverse[0], p->rows, 0, p->ws);
     for (size_t m = 0; m < p->rows; m++) {
         k->add(de + m * d, dboth + 2 * m * d, d);
         k->add(dS + m * d, dboth + (2 * m + 1) * d, d);

@@ -9,23 +9,21 @@
 void iso_weight_grad(struct iso_pass *p, const struct iso_matrix *w, const float *dy,
                      const float *x, size_t rows)
 {
-    const struct iso_kern *k = p->m->kern;
-    struct iso_packed packed = {p->scratch.packed, rows, w->in};
-    k->pack(&packed, x, w->in, false);
-    k->gemm(p->in.grad + w->offset, w->in, dy, w->out, true, &packed, w->out, 1, &p->ws);
+    p->kern->weight_grad(p->in.grad + w->offset, dy, x, p->scratch.packed, rows, w->out, w->in,
+                         &p->ws);
 }
 
 /* y[rows, out] = beta y + x Wᵀ. */
 static void forward(struct iso_pass *p, float *y, const struct iso_matrix *w, const float *x,
                     float beta)
 {
-    p->m->kern->gemm(y, w->out, x, w->in, false, &w->forward, p->in.rows, beta, &p->ws);
+    p->kern->gemm(y, w->out, x, w->in, false, &w->forward, p->in.rows, beta, &p->ws);
 }
 
 /* dx[rows, in] = dy W. */
 static void reverse(struct iso_pass *p, float *dx, const struct iso_matrix *w, const float *dy)
 {
-    p->m->kern->gemm(dx, w->in, dy, w->out, false, &w->reverse, p->in.rows, 0, &p->ws);
+    p->kern->gemm(dx, w->in, dy, w->out, false, &w->reverse, p->in.rows, 0, &p->ws);
 }
 
 static void attend(struct iso_pass *p, struct iso_acts *a, size_t slot)
@@ -36,7 +34,8 @@ static void attend(struct iso_pass *p, struct iso_acts *a, size_t slot)
         const float *qkv = a->qkv + i * T * 3 * d;
         struct iso_attended x =
             p->in.kv ? iso_kv_put(p->in.kv, m, slot, qkv, T) : iso_attend_all(qkv, T, d);
-        m->kern->attention(a->att + i * T * d, a->lse + i * H * T, x, H, m->dim.Q, &p->ws);
+        p->kern->attention(a->att + i * T * d, a->lse + i * H * T, x, iso_all_heads(H, m->dim.Q),
+                           &p->ws);
     }
 }
 
@@ -44,14 +43,14 @@ static void attend(struct iso_pass *p, struct iso_acts *a, size_t slot)
 static void carry(struct iso_pass *p, float *y, const float *x)
 {
     if (y != x)
-        p->m->kern->copy(y, x, p->in.rows * p->m->dim.d);
+        p->kern->copy(y, x, p->in.rows * p->m->dim.d);
 }
 
 void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a,
                        float *out, size_t slot)
 {
     const struct iso_model *m = p->m;
-    const struct iso_kern *k = m->kern;
+    const struct iso_kern *k = p->kern;
     size_t d = m->dim.d, first = p->in.kv ? p->in.kv->position : 0;
 
     k->rmsnorm(p->scratch.norm, a->rstd1, a->x, m->w + l->n1, p->in.rows, d);
@@ -72,7 +71,7 @@ void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso
 static void mlp_backward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a)
 {
     const struct iso_model *m = p->m;
-    const struct iso_kern *k = m->kern;
+    const struct iso_kern *k = p->kern;
     size_t d = m->dim.d;
 
     k->relu2(p->scratch.wide, a->relu, p->in.rows * 4 * d);
@@ -90,7 +89,7 @@ static void mlp_backward(struct iso_pass *p, const struct iso_layer *l, struct i
 static void attention_backward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a)
 {
     const struct iso_model *m = p->m;
-    const struct iso_kern *k = m->kern;
+    const struct iso_kern *k = p->kern;
     size_t d = m->dim.d, H = m->dim.H, Q = m->dim.Q, T = p->in.T;
     float *dqkv = p->scratch.wide;
 
@@ -98,7 +97,8 @@ static void attention_backward(struct iso_pass *p, const struct iso_layer *l, st
     reverse(p, p->scratch.back, l->proj, p->scratch.dx);
     for (size_t i = 0; i < p->in.n; i++)
         k->attention_bwd(dqkv + i * T * 3 * d, p->scratch.back + i * T * d, a->att + i * T * d,
-                         a->lse + i * H * T, a->qkv + i * T * 3 * d, T, H, Q, &p->ws);
+                         a->lse + i * H * T, a->qkv + i * T * 3 * d, T, iso_all_heads(H, Q),
+                         &p->ws);
     k->qk_rope_norm_bwd(dqkv, a->qkv, a->qk_rstd, m->cos, m->sin, p->in.rows, T, 0, H, Q);
 
     k->rmsnorm(p->scratch.norm, a->rstd1, a->x, m->w + l->n1, p->in.rows, d);

@@ -10,6 +10,7 @@
 
 #define ARCH_KEY      "isodepth"
 #define TOKENIZER_KEY "tokenizer_hash"
+#define SHARE_KEY     "share" /* of the architecture; files without it have shared iterations */
 
 /* The numbers of an architecture, by the names that they have in the metadata. */
 static const struct {
@@ -43,6 +44,7 @@ static void put_arch(struct iso_str *s, const struct iso_arch *a)
     for (int i = 0; i < N_NUMBERS; i++)
         iso_json_put_int(&w, numbers[i].name,
                          *(const int64_t *)(const void *)((const char *)a + numbers[i].offset));
+    iso_json_put_int(&w, SHARE_KEY, a->share);
     iso_json_end(&w, '}');
 }
 
@@ -92,6 +94,10 @@ static enum iso_status read_numbers(struct iso_arch *a, const struct iso_json *v
                             path, o->name, o->min, o->max);
         a->loop_opt[i] = (int64_t)x;
     }
+    double share = iso_json_number(v, SHARE_KEY, 1);
+    if (!iso_is_whole(share, 0, 1))
+        return iso_fail(err, ISO_BAD_INPUT, "%s: metadata: " SHARE_KEY " must be 0 or 1", path);
+    a->unshared = share == 0;
     return ISO_OK;
 }
 

@@ -12,7 +12,7 @@ static size_t rows_from(const struct iso_pass *p, size_t m)
 static void norm_final(struct iso_pass *p)
 {
     const struct iso_model *m = p->m;
-    m->kern->rmsnorm(p->kept.final, p->kept.rstd_final, p->kept.last, m->w + m->params.norm_final,
+    p->kern->rmsnorm(p->kept.final, p->kept.rstd_final, p->kept.last, m->w + m->params.norm_final,
                      p->in.rows, m->dim.d);
 }
 
@@ -20,14 +20,13 @@ static void norm_final(struct iso_pass *p)
 static void logits(struct iso_pass *p, float *z, size_t m, size_t rows)
 {
     const struct iso_matrix *w = p->m->head;
-    p->m->kern->gemm(z, w->out, p->kept.final + m * w->in, w->in, false, &w->forward, rows, 0,
-                     &p->ws);
+    p->kern->gemm(z, w->out, p->kept.final + m * w->in, w->in, false, &w->forward, rows, 0, &p->ws);
 }
 
 void iso_head_train(struct iso_pass *p, float scale)
 {
     const struct iso_model *m = p->m;
-    const struct iso_kern *k = m->kern;
+    const struct iso_kern *k = p->kern;
     const struct iso_matrix *w = m->head;
     size_t d = w->in, V = w->out;
     norm_final(p);
@@ -49,9 +48,8 @@ static void score_rows(struct iso_pass *p, float *loss, unsigned char *hit, size
     for (size_t n; i < end; i += n) {
         n = end - i < ISO_LOGIT_ROWS ? end - i : ISO_LOGIT_ROWS;
         logits(p, p->scratch.logits, i, n);
-        p->m->kern->softcap_xent(loss + i, hit ? hit + i : NULL, p->scratch.logits,
-                                 p->in.target + i, n, p->m->head->out, p->m->dim.vocab, ISO_SOFTCAP,
-                                 0);
+        p->kern->softcap_xent(loss + i, hit ? hit + i : NULL, p->scratch.logits, p->in.target + i,
+                              n, p->m->head->out, p->m->dim.vocab, ISO_SOFTCAP, 0);
     }
 }
 

@@ -35,7 +35,7 @@ static size_t list_matrices(struct iso_matrix *list, const struct iso_params *p,
 
 static size_t max_matrices(const struct iso_params *p)
 {
-    return 4 * p->n_layer + 1 + ISO_LOOP_PARAMS;
+    return p->n; /* every matrix is a tensor */
 }
 
 /* Sets the packed matrices' sizes and places; `base` may be NULL to count only. */
@@ -62,12 +62,15 @@ static void link_layers(struct iso_model *m)
     for (size_t i = 0; i < m->params.n_layer; i++, x += 4)
         m->layer[i] = (struct iso_layer){
             x, x + 1, x + 2, x + 3, m->params.layer[i].n1, m->params.layer[i].n3};
-    m->head = x++;
-    for (size_t i = 0; i < m->params.n; i++) {
-        const struct iso_param *p = &m->params.at[i];
-        if (p->init == ISO_INIT_LOOP && p->group == ISO_GROUP_MATRIX)
-            m->loop[p->loop_row] = x++;
-    }
+    m->head = x;
+}
+
+const struct iso_matrix *iso_model_matrix(const struct iso_model *m, size_t offset)
+{
+    for (size_t i = 0; i < m->n_matrix; i++)
+        if (m->matrix[i].offset == offset)
+            return &m->matrix[i];
+    return NULL;
 }
 
 struct iso_model *iso_model_new(const struct iso_arch *arch, const struct iso_kern *kern,

@@ -32,8 +32,8 @@ struct iso_model {
     struct iso_matrix *matrix; /* everything that gemm uses */
     size_t n_matrix;
     unsigned char *packed;   /* the memory behind them */
-    struct iso_layer *layer; /* prelude, recurrent, coda layers in turn */
-    struct iso_matrix *head, *loop[ISO_LOOP_PARAMS];
+    struct iso_layer *layer; /* prelude, recurrent (set by set), coda layers in turn */
+    struct iso_matrix *head;
 
     float *cos, *sin; /* [positions, head size / 2] */
     size_t positions;
@@ -45,6 +45,9 @@ struct iso_model *iso_model_new(const struct iso_arch *arch, const struct iso_ke
 void iso_model_free(struct iso_model *m);
 /* Bytes of the weights and of their packed copies, before anything is allocated. */
 size_t iso_model_bytes(const struct iso_arch *arch, const struct iso_kern *kern, bool trainable);
+
+/* The matrix at an offset of the weights; NULL when there is none. */
+const struct iso_matrix *iso_model_matrix(const struct iso_model *m, size_t offset);
 
 void iso_model_pack(struct iso_model *m);
 void iso_model_pack_item(struct iso_model *m, size_t i); /* matrix i of n_matrix */

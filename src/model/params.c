@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ALIGN = 16 }; /* floats: a cache line */
 
@@ -21,7 +22,8 @@ struct iso_dims iso_dims_of(const struct iso_arch *a)
                              .T = (size_t)a->seq_len,
                              .prelude = (size_t)a->prelude,
                              .recur = (size_t)a->recur,
-                             .coda = (size_t)a->coda};
+                             .coda = (size_t)a->coda,
+                             .sets = (size_t)a->sets};
 }
 
 /* Appends a tensor and gives its offset.  `joined` ones follow the tensor before them without
@@ -83,25 +85,46 @@ static void each_layer(struct iso_params *p, const struct iso_dims *dim,
                                   size_t, size_t))
 {
     const char *part[] = {"prelude", "recur", "coda"};
-    size_t count[] = {dim->prelude, dim->recur, dim->coda};
+    size_t count[] = {dim->prelude, dim->sets * dim->recur, dim->coda};
     struct iso_layer_params *l = p->layer;
     for (int k = 0; k < 3; k++)
         for (size_t i = 0; i < count[k]; i++)
             fn(p, l++, part[k], i, dim->d);
 }
 
-static void put_loop(struct iso_params *p, const struct iso_arch *a, bool matrices)
+/* The name of a loop's parameter; that of one iteration has its number behind the first part:
+ * inject.weight, inject.3.weight. */
+static void name_loop_param(char *to, size_t size, const char *name, int set)
+{
+    int first = (int)strcspn(name, ".");
+    if (set < 0)
+        snprintf(to, size, "%s", name);
+    else
+        snprintf(to, size, "%.*s.%d%s", first, name, set, name + first);
+}
+
+static void put_loop_row(struct iso_params *p, const struct iso_arch *a, int row, int set)
 {
     struct iso_loop_shape shape = iso_arch_loop_shape(a);
+    const struct iso_loop_param *lp = &a->loop->param[row];
+    struct iso_param t = {
+        .group = lp->group, .init = ISO_INIT_LOOP, .loop_row = row, .loop_set = set};
+    name_loop_param(t.name, sizeof t.name, lp->name, set);
+    lp->shape(t.dims, &shape);
+    if (t.dims[0] > 0)
+        put(p, t, false);
+}
+
+static void put_loop(struct iso_params *p, const struct iso_arch *a, bool matrices)
+{
     for (int i = 0; i < ISO_LOOP_PARAMS && a->loop->param[i].name; i++) {
         const struct iso_loop_param *lp = &a->loop->param[i];
         if ((lp->group == ISO_GROUP_MATRIX) != matrices)
             continue;
-        struct iso_param row = {.group = lp->group, .init = ISO_INIT_LOOP, .loop_row = i};
-        snprintf(row.name, sizeof row.name, "%s", lp->name);
-        lp->shape(row.dims, &shape);
-        if (row.dims[0] > 0)
-            put(p, row, false);
+        if (a->share || lp->once)
+            put_loop_row(p, a, i, -1);
+        for (int set = 0; !a->share && !lp->once && set < a->sets; set++)
+            put_loop_row(p, a, i, set);
     }
 }
 
@@ -115,7 +138,7 @@ void iso_params_init(struct iso_params *p, const struct iso_arch *a)
 {
     struct iso_dims dim = iso_dims_of(a);
     size_t d = dim.d, V = dim.V;
-    *p = (struct iso_params){.n_layer = dim.prelude + dim.recur + dim.coda};
+    *p = (struct iso_params){.n_layer = dim.prelude + dim.sets * dim.recur + dim.coda};
     p->layer = ISO_NEW_N(struct iso_layer_params, p->n_layer);
     each_layer(p, &dim, put_matrices);
     put_loop(p, a, true);

@@ -17,7 +17,8 @@ struct iso_dims {
     size_t d, H, Q;              /* width: H heads of Q */
     size_t V, vocab;             /* padded vocabulary; tokens in use */
     size_t T;                    /* trained sequence length */
-    size_t prelude, recur, coda; /* layers */
+    size_t prelude, recur, coda; /* layers; recur are those of an iteration */
+    size_t sets;                 /* of recur layers: 1, or one for each iteration */
 };
 
 struct iso_dims iso_dims_of(const struct iso_arch *a);
@@ -38,7 +39,9 @@ struct iso_param {
     enum iso_param_group group;
     enum iso_init init;
     double size;
-    int loop_row; /* of the loop's parameter table, for ISO_INIT_LOOP */
+    /* For ISO_INIT_LOOP: the row of the loop's parameter table, and the set that it is in (-1: in
+     * every one). */
+    int loop_row, loop_set;
 };
 
 /* Offsets of one layer's tensors. */
@@ -51,7 +54,7 @@ struct iso_params {
     struct iso_param *at;
     size_t n, room;
     size_t floats;                  /* of the block */
-    struct iso_layer_params *layer; /* prelude, recurrent, coda layers in turn */
+    struct iso_layer_params *layer; /* prelude, recurrent (set by set), coda layers in turn */
     size_t n_layer;
     size_t wte, head, norm_emb, norm_recur, norm_final;
 };

@@ -44,6 +44,17 @@ static struct iso_acts *iteration_acts(const struct iso_pass *p, size_t at)
     return p->size.window == 0 ? NULL : p->kept.acts + p->m->dim.prelude + at * p->m->dim.recur;
 }
 
+/* The first layer of iteration i, and of the coda. */
+static size_t iteration_layer(const struct iso_dims *dim, int i)
+{
+    return dim->prelude + (size_t)i % dim->sets * dim->recur;
+}
+
+static size_t coda_layer(const struct iso_dims *dim)
+{
+    return dim->prelude + dim->sets * dim->recur;
+}
+
 /* --- forward --- */
 
 static void prelude_forward(struct iso_pass *p)
@@ -52,8 +63,8 @@ static void prelude_forward(struct iso_pass *p)
     struct iso_pass_kept *kept = &p->kept;
     size_t rows = p->in.rows, d = m->dim.d;
     float *x = stack_input(p, m->dim.prelude, prelude_acts(p), kept->e);
-    m->kern->gather(kept->embedded, m->w + m->params.wte, p->in.token, rows, d);
-    m->kern->rmsnorm(x, kept->rstd_emb, kept->embedded, m->w + m->params.norm_emb, rows, d);
+    p->kern->gather(kept->embedded, m->w + m->params.wte, p->in.token, rows, d);
+    p->kern->rmsnorm(x, kept->rstd_emb, kept->embedded, m->w + m->params.norm_emb, rows, d);
     stack_forward(p, 0, m->dim.prelude, prelude_acts(p), kept->e, 0);
 }
 
@@ -72,9 +83,9 @@ static void iterate(struct iso_pass *p, int i)
 
     float *u = stack_input(p, m->dim.recur, acts, kept->out[at]);
     ops->inject(&p->loop, u, kept->e, S, i);
-    stack_forward(p, m->dim.prelude, m->dim.recur, acts, kept->out[at],
+    stack_forward(p, iteration_layer(&m->dim, i), m->dim.recur, acts, kept->out[at],
                   iso_kv_iteration(p->in.kv, &m->dim, i));
-    m->kern->rmsnorm(ops->update ? kept->s[at] : next, kept->rstd_rec[at], kept->out[at],
+    p->kern->rmsnorm(ops->update ? kept->s[at] : next, kept->rstd_rec[at], kept->out[at],
                      m->w + m->params.norm_recur, p->in.rows, m->dim.d);
     if (!ops->update)
         return;
@@ -94,8 +105,8 @@ static void coda_forward(struct iso_pass *p)
     if (m->arch.loop->pool)
         m->arch.loop->pool(&p->loop, x, S);
     else
-        m->kern->copy(x, S, p->in.rows * m->dim.d);
-    stack_forward(p, m->dim.prelude + m->dim.recur, m->dim.coda, acts, p->kept.last,
+        p->kern->copy(x, S, p->in.rows * m->dim.d);
+    stack_forward(p, coda_layer(&m->dim), m->dim.coda, acts, p->kept.last,
                   iso_kv_coda(p->in.kv, &m->dim));
 }
 
@@ -129,12 +140,12 @@ static void iterate_backward(struct iso_pass *p, size_t at)
     if (ops->update)
         ops->update_bwd(&p->loop, g->dS, g->ds, g->dS_next, kept->S[at], kept->s[at], i);
     else
-        m->kern->fill(g->dS, 0, ops->lanes(&p->loop.shape) * n);
-    m->kern->fill(g->dx, 0, n);
-    m->kern->rmsnorm_bwd(g->dx, p->in.grad + m->params.norm_recur, ops->update ? g->ds : g->dS_next,
+        p->kern->fill(g->dS, 0, ops->lanes(&p->loop.shape) * n);
+    p->kern->fill(g->dx, 0, n);
+    p->kern->rmsnorm_bwd(g->dx, p->in.grad + m->params.norm_recur, ops->update ? g->ds : g->dS_next,
                          kept->out[at], m->w + m->params.norm_recur, kept->rstd_rec[at], p->in.rows,
                          d);
-    stack_backward(p, m->dim.prelude, m->dim.recur, iteration_acts(p, at));
+    stack_backward(p, iteration_layer(&m->dim, i), m->dim.recur, iteration_acts(p, at));
     ops->inject_bwd(&p->loop, g->de, g->dS, g->dx, kept->e, kept->S[at], i);
     swap(&g->dS, &g->dS_next);
 }
@@ -146,11 +157,11 @@ static void loop_backward(struct iso_pass *p)
     const struct iso_loop_ops *ops = m->arch.loop;
     struct iso_pass_scratch *g = &p->scratch;
     size_t n = p->in.rows * m->dim.d;
-    m->kern->fill(g->de, 0, n);
+    p->kern->fill(g->de, 0, n);
     if (ops->pool)
         ops->pool_bwd(&p->loop, g->dS_next, g->dx);
     else
-        m->kern->copy(g->dS_next, g->dx, n);
+        p->kern->copy(g->dS_next, g->dx, n);
     for (size_t at = (size_t)p->size.window; at-- > 0;)
         iterate_backward(p, at);
     if (p->size.window == p->size.r) /* else the state was detached before the first kept one */
@@ -165,17 +176,16 @@ static void prelude_backward(struct iso_pass *p)
     struct iso_pass_scratch *g = &p->scratch;
     size_t rows = p->in.rows, d = m->dim.d;
     stack_backward(p, 0, m->dim.prelude, prelude_acts(p));
-    m->kern->fill(g->back, 0, rows * d);
-    m->kern->rmsnorm_bwd(g->back, p->in.grad + m->params.norm_emb, g->dx, p->kept.embedded,
+    p->kern->fill(g->back, 0, rows * d);
+    p->kern->rmsnorm_bwd(g->back, p->in.grad + m->params.norm_emb, g->dx, p->kept.embedded,
                          m->w + m->params.norm_emb, p->kept.rstd_emb, rows, d);
-    m->kern->scatter_add(p->in.grad + m->params.wte, g->back, p->in.token, rows, d);
+    p->kern->scatter_add(p->in.grad + m->params.wte, g->back, p->in.token, rows, d);
 }
 
 static void backward(struct iso_pass *p)
 {
     const struct iso_dims *dim = &p->m->dim;
-    stack_backward(p, dim->prelude + dim->recur, dim->coda,
-                   iteration_acts(p, (size_t)p->size.window));
+    stack_backward(p, coda_layer(dim), dim->coda, iteration_acts(p, (size_t)p->size.window));
     loop_backward(p);
     swap(&p->scratch.dx, &p->scratch.de);
     prelude_backward(p);
@@ -209,8 +219,11 @@ static void set_batch(struct iso_pass *p, const struct iso_batch *b)
 static void set_gradient(struct iso_pass *p, float *grad)
 {
     p->in.grad = grad;
-    for (int i = 0; i < ISO_LOOP_PARAMS; i++)
-        p->loop.dw[i] = p->loop.w[i] ? grad + (p->loop.w[i] - p->m->w) : NULL;
+    for (int s = 0; s < p->loop.shape.sets; s++)
+        for (int i = 0; i < ISO_LOOP_PARAMS; i++) {
+            struct iso_loop_set *set = &p->loop.set[s];
+            set->dw[i] = set->w[i] ? grad + (set->w[i] - p->m->w) : NULL;
+        }
 }
 
 double iso_pass_train(struct iso_pass *p, struct iso_batch batch, float scale, float *grad)

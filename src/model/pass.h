@@ -16,6 +16,7 @@
 #ifndef ISO_MODEL_PASS_H
 #define ISO_MODEL_PASS_H
 
+#include "kern/crew.h"
 #include "model/kv.h"
 #include "model/model.h"
 
@@ -81,6 +82,7 @@ struct iso_pass_scratch {
 
 struct iso_pass {
     const struct iso_model *m;
+    const struct iso_kern *kern; /* the model's, or that of a crew */
     struct iso_pass_size size;
     struct iso_pass_input in;
     struct iso_pass_kept kept;
@@ -98,6 +100,8 @@ enum { ISO_LOGIT_ROWS = 64 }; /* logits exist for so many rows at a time */
 struct iso_pass *iso_pass_new(const struct iso_model *m, struct iso_pass_size size);
 void iso_pass_free(struct iso_pass *p);
 size_t iso_pass_bytes(const struct iso_model *m, struct iso_pass_size size);
+/* Shares the pass's operations with a crew over the model's table from now on. */
+void iso_pass_join(struct iso_pass *p, struct iso_crew *crew);
 
 /* Forward and backward: adds `scale` times the gradient of the summed loss into `grad` and returns
  * the summed loss in nats. */

@@ -125,21 +125,28 @@ static size_t ws_bytes(const struct iso_pass *p)
     return iso_kern_ws_bytes(p->size.T, p->m->dim.Q);
 }
 
+static void link_param(struct iso_loop_set *set, const struct iso_model *m,
+                       const struct iso_param *t)
+{
+    const struct iso_matrix *x = iso_model_matrix(m, t->offset);
+    set->w[t->loop_row] = m->w + t->offset;
+    if (x) {
+        set->forward[t->loop_row] = x->forward;
+        set->reverse[t->loop_row] = x->reverse;
+    }
+}
+
 static void link_loop(struct iso_pass *p)
 {
     const struct iso_model *m = p->m;
-    p->loop.kern = m->kern;
+    p->loop.kern = p->kern;
     p->loop.ws = &p->ws;
     p->loop.packed_scratch = p->scratch.packed;
     for (size_t i = 0; i < m->params.n; i++) {
         const struct iso_param *t = &m->params.at[i];
-        if (t->init != ISO_INIT_LOOP)
-            continue;
-        p->loop.w[t->loop_row] = m->w + t->offset;
-        if (m->loop[t->loop_row]) {
-            p->loop.forward[t->loop_row] = m->loop[t->loop_row]->forward;
-            p->loop.reverse[t->loop_row] = m->loop[t->loop_row]->reverse;
-        }
+        for (int s = 0; t->init == ISO_INIT_LOOP && s < p->loop.shape.sets; s++)
+            if (t->loop_set < 0 || t->loop_set == s)
+                link_param(&p->loop.set[s], m, t);
     }
 }
 
@@ -148,8 +155,10 @@ static struct iso_pass *new_unplaced(const struct iso_model *m, struct iso_pass_
 {
     struct iso_pass *p = ISO_NEW(struct iso_pass);
     p->m = m;
+    p->kern = m->kern;
     p->size = size;
     p->loop.shape = iso_arch_loop_shape(&m->arch);
+    p->loop.set = ISO_NEW_N(struct iso_loop_set, (size_t)p->loop.shape.sets);
     p->kept.acts = ISO_NEW_N(struct iso_acts, kept_layers(p) + 1);
     p->kept.S = ISO_NEW_N(float *, n_states(p));
     p->kept.out = ISO_NEW_N(float *, kept_iterations(p));
@@ -169,12 +178,19 @@ struct iso_pass *iso_pass_new(const struct iso_model *m, struct iso_pass_size si
     return p;
 }
 
+void iso_pass_join(struct iso_pass *p, struct iso_crew *crew)
+{
+    p->ws.crew = crew;
+    p->kern = p->loop.kern = iso_crew_kern(crew);
+}
+
 void iso_pass_free(struct iso_pass *p)
 {
     if (!p)
         return;
     free(p->memory);
     free(p->ws.bytes);
+    free(p->loop.set);
     free(p->kept.acts);
     free(p->kept.S);
     free(p->kept.out);

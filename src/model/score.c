@@ -232,8 +232,13 @@ enum iso_status iso_depth_check(int *depth, const struct iso_arch *a, int64_t r,
                                 struct iso_err *err)
 {
     *depth = (int)(r > 0 ? r : a->r);
-    if (*depth == a->r || a->loop->any_depth)
+    if (*depth == a->r || (a->loop->any_depth && a->share))
         return ISO_OK;
+    if (!a->share)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "this model has own weights for each of its %lld iterations and cannot run "
+                        "at %d",
+                        (long long)a->r, *depth);
     return iso_fail(err, ISO_BAD_INPUT,
                     "this model was trained with %lld iteration%s of loop %s and cannot run at %d",
                     (long long)a->r, a->r == 1 ? "" : "s", a->loop->name, *depth);

@@ -28,7 +28,7 @@ static void list_items(struct iso_optim *o)
         size_t step = method(t)->whole ? t->n : SLICE;
         for (size_t at = 0; at < t->n; at += step)
             *ISO_PUSH(o->item, o->n_item, o->room) =
-                (struct iso_optim_item){t, at, t->n - at < step ? t->n - at : step};
+                (struct iso_optim_item){t, at, t->n - at < step ? t->n - at : step, t->offset + at};
     }
 }
 
@@ -177,10 +177,9 @@ void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, const struct 
 {
     const struct iso_optim_item *it = &o->item[i];
     const struct iso_kern *k = o->m->kern;
-    size_t offset = it->param->offset + it->first;
-    const float *g = grad->total + offset;
+    const float *g = grad->total + it->at;
     for (size_t j = 0; j < grad->n_add; j++)
-        k->add(grad->add[j].to + offset, grad->add[j].from + offset, it->n);
+        k->add(grad->add[j].to + it->at, grad->add[j].from + it->at, it->n);
     o->squares[i].grad = k->dot(g, g, it->n);
     struct iso_update u = update_of(o, it->param, it->first, it->n);
     u.polar = &o->polar[worker];

@@ -61,8 +61,7 @@ struct iso_optimiser {
 extern const struct iso_optimiser iso_optimiser_muonh, iso_optimiser_adamw;
 extern const struct iso_optimiser *const iso_optimiser_of[ISO_N_GROUP];
 
-/* A gradient in blocks of the parameters' layout: `total` holds it after the additions, in their
- * order. */
+/* A gradient in blocks: `total` holds it after the additions, in their order. */
 struct iso_addition {
     float *to;
     const float *from;
@@ -77,6 +76,7 @@ struct iso_gradient {
 struct iso_optim_item {
     const struct iso_param *param;
     size_t first, n; /* elements of the tensor */
+    size_t at;       /* in a gradient's blocks; there as in the parameters unless moved */
 };
 
 /* Sums of squares of an item: its gradient's, and its weights' after the step. */

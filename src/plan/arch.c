@@ -9,6 +9,7 @@ static enum iso_status check_layers(struct iso_arch *a, struct iso_err *err)
         a->loop = &iso_loop_none;
         a->prelude = a->coda = 0;
         a->recur = a->depth;
+        a->unshared = 0;
         return ISO_OK;
     }
     if (!a->loop->looped)
@@ -39,6 +40,12 @@ static enum iso_status check_window(struct iso_arch *a, struct iso_err *err)
         a->bptt = (a->r + 1) / 2;
     if (a->bptt > a->r)
         return iso_fail(err, ISO_BAD_INPUT, "bptt window %lld is longer than r = %lld",
+                        (long long)a->bptt, (long long)a->r);
+    if (a->unshared && a->bptt < a->r)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "unshared iterations (share: false) need full backpropagation (bptt: "
+                        "full): with window %lld of %lld the weights of the first would get no "
+                        "gradient",
                         (long long)a->bptt, (long long)a->r);
     if (a->loop->full_bptt_only && a->bptt < a->r)
         return iso_fail(err, ISO_BAD_INPUT,
@@ -94,15 +101,33 @@ enum iso_status iso_arch_build(struct iso_arch *a, const char **key, struct iso_
             *key = checks[i].key;
         return st;
     }
+    a->share = !a->unshared;
+    a->sets = a->unshared ? a->r : 1;
+    a->law_r = a->unshared ? 1 : a->r;
     return ISO_OK;
 }
 
 struct iso_loop_shape iso_arch_loop_shape(const struct iso_arch *a)
 {
-    struct iso_loop_shape s = {.d = (size_t)a->d_model, .r = (int)a->r};
+    struct iso_loop_shape s = {.d = (size_t)a->d_model, .r = (int)a->r, .sets = (int)a->sets};
     for (int i = 0; i < ISO_LOOP_OPTIONS; i++)
         s.opt[i] = a->loop_opt[i];
     return s;
+}
+
+/* Parameters of the injection: those of a shared one, and in the unshared control once more for
+ * every further iteration what has a copy for each. */
+static double injection(const struct iso_arch *a, const struct iso_loop_shape *shape)
+{
+    double n = (double)a->loop->n_inject(shape);
+    for (int i = 0; n > 0 && i < ISO_LOOP_PARAMS && a->loop->param[i].name; i++) {
+        size_t dims[3] = {0};
+        a->loop->param[i].shape(dims, shape);
+        if (!a->loop->param[i].once && dims[0] > 0)
+            n += (double)(a->sets - 1) * (double)dims[0] * (double)(dims[1] ? dims[1] : 1) *
+                 (double)(dims[2] ? dims[2] : 1);
+    }
+    return n;
 }
 
 struct iso_account iso_arch_account(const struct iso_arch *a)
@@ -126,16 +151,16 @@ struct iso_account iso_arch_account(const struct iso_arch *a)
                       a->loop->flops_once(&shape) + 4 * d * T * (outside + r * inside) + 2 * d * V;
 
     c.n_once = outside * layer;
-    c.n_rec = inside * layer;
-    if (!a->loop->looped) { /* nothing recurs */
+    c.n_rec = inside * (double)a->sets * layer;
+    if (!a->loop->looped || a->unshared) { /* nothing recurs */
         c.n_once += c.n_rec;
         c.flops_once += c.flops_recur;
         c.n_rec = c.flops_recur = 0;
     }
-    c.n_inject = (double)a->loop->n_inject(&shape);
+    c.n_inject = injection(a, &shape);
     c.n_embed = 2 * d * V;
-    c.n_norm = (2 * (outside + inside) + 3) * d;
-    c.executed = c.n_once + r * (c.n_rec + c.n_inject) + c.n_norm;
+    c.n_norm = (2 * (outside + inside * (double)a->sets) + 3) * d;
+    c.executed = c.n_once + (double)a->law_r * (c.n_rec + c.n_inject) + c.n_norm;
     return c;
 }
 

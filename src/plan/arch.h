@@ -4,8 +4,9 @@
  *   n_b = 12 d² per layer; N_once = (prelude + coda) n_b; N_rec = recurrent layers x n_b;
  *   F   = 6 N_once + (2(r−k) + 6k)(N_rec + injection) + attention + 6 d V_padded
  *   attention = 12 d T per executed layer, 4 d T in an iteration without backward.
- * At r = 1 everything is in N_once.  The loop mechanism's share comes from its table row; this
- * module names none. */
+ * At r = 1 everything is in N_once, and so it is in the unshared control: the graph of the looped
+ * model with own weights for every iteration, which the law sees as r = 1.  The loop mechanism's
+ * share comes from its table row; this module names none. */
 #ifndef ISO_PLAN_ARCH_H
 #define ISO_PLAN_ARCH_H
 
@@ -21,14 +22,19 @@ struct iso_arch {
     /* Asked for. */
     const struct iso_loop_ops *loop; /* of the looped models; r = 1 always runs `none` */
     int64_t loop_opt[ISO_LOOP_OPTIONS];
-    int64_t r;
+    int64_t r;              /* iterations */
+    int64_t unshared;       /* 1: own weights for every iteration; 0 after the build when r = 1 */
     int64_t depth;          /* effective layers: prelude + r x recurrent + coda */
     int64_t prelude, coda;  /* of looped models; 0 after the build when r = 1 */
     int64_t bptt;           /* window, or ISO_BPTT_*; after the build a number in 1..r */
     int64_t d_model, head;  /* width, head size */
     int64_t seq_len, vocab; /* T, tokens in use */
     /* Derived by iso_arch_build. */
-    int64_t recur, n_head, vocab_padded;
+    int64_t recur; /* layers of an iteration */
+    int64_t sets;  /* of weights for the iterations: 1, or r when they are not shared */
+    int64_t share; /* 1, or 0 when the iterations are not shared */
+    int64_t law_r; /* the law's r: iterations that share their weights */
+    int64_t n_head, vocab_padded;
 };
 
 /* Checks the design and fills in what is derived; an impossible one is refused with the reason,

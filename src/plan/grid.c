@@ -61,6 +61,8 @@ static void put_newer(struct iso_str *text, const struct iso_plan_run *run)
         {"warmup", run->schedule.warmup, iso_schedule_paper.warmup},
         {"warmdown", run->schedule.warmdown, iso_schedule_paper.warmdown},
         {"final", run->schedule.final, iso_schedule_paper.final},
+        {"share", (double)run->arch.share, 1},
+        {"data_seed", (double)run->data_seed, 0},
     };
     char number[32];
     for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
@@ -91,8 +93,8 @@ static void make_id(struct iso_plan_run *run)
     char *plus = strchr(budget, '+');
     if (plus)
         memmove(plus, plus + 1, strlen(plus));
-    snprintf(run->id, sizeof run->id, "r%" PRId64 "-d%" PRId64 "-%.12s-%08" PRIx32, a->r,
-             a->d_model, budget, (uint32_t)hash);
+    snprintf(run->id, sizeof run->id, "%c%" PRId64 "-d%" PRId64 "-%.12s-%08" PRIx32,
+             a->unshared ? 'u' : 'r', a->r, a->d_model, budget, (uint32_t)hash);
     iso_str_release(&text);
 }
 
@@ -104,6 +106,7 @@ enum iso_status iso_grid_arch(struct iso_arch *a, const struct iso_grid *grid, i
     *a = (struct iso_arch){
         .loop = grid->loop.ops,
         .r = r,
+        .unshared = !grid->share,
         .depth = grid->depth,
         .prelude = grid->prelude,
         .coda = grid->coda,
@@ -156,7 +159,11 @@ enum iso_status iso_grid_run(struct iso_plan_run *run, const struct iso_grid *gr
         .s = s,
         .batch_tokens = grid->batch_tokens,
         .seed = seed,
+        .data_seed = grid->shuffle ? seed : 0,
     };
+    *key = "shuffle";
+    if (grid->shuffle && seed == 0)
+        return iso_fail(err, ISO_BAD_INPUT, "seed 0 keeps the order of the rows; use seeds from 1");
     enum iso_status st = iso_grid_arch(&run->arch, grid, r, s, key, err);
     if (st == ISO_OK)
         st = cut_batch(run, grid, key, err);
@@ -214,7 +221,7 @@ static enum iso_status budget_for(double *budget, const struct iso_grid *grid, d
     if (st != ISO_OK)
         return refuse(grid, key, st, err);
     struct iso_account c = iso_arch_account(&a);
-    *budget = per_param * (c.n_once + (double)r * (c.n_rec + c.n_inject)) * c.flops;
+    *budget = per_param * (c.n_once + (double)a.law_r * (c.n_rec + c.n_inject)) * c.flops;
     return ISO_OK;
 }
 

@@ -36,10 +36,12 @@ struct iso_grid {
     struct iso_numbers budgets;          /* training FLOPs; or else ... */
     struct iso_numbers tokens_per_param; /* ... tokens per executed parameter */
     struct iso_numbers r, seeds;
+    bool shuffle;             /* the seed decides the order of rows, too */
     struct iso_widths widths; /* in units of width_unit */
     int64_t width_unit;       /* d = width_unit · s */
     int64_t depth, prelude, coda, head, seq_len, vocab;
     struct iso_loop_choice loop;
+    bool share; /* false: own weights for every iteration, of which r is then the number */
     int64_t bptt;
     int64_t batch_tokens;
     int64_t lanes, micro_batch; /* plan/lanes.h; 0: by the shape */
@@ -62,6 +64,7 @@ struct iso_plan_run {
     double budget, s;
     int64_t tokens; /* steps x batch: what is trained */
     int64_t steps, batch_tokens, seed;
+    int64_t data_seed;    /* of the order of rows; 0: as packed */
     int64_t lanes, micro; /* plan/lanes.h */
 };
 

@@ -57,7 +57,7 @@ double iso_transfer_tokens(const struct iso_transfer *t, const struct iso_arch *
     double d = (double)t->width, r = looped ? (double)t->looped_r : 1;
     double outside = (double)(a->prelude + a->coda), depth = (double)a->depth;
     double unique_layers = outside + (depth - outside) / r;
-    struct iso_loop_shape shape = {.d = (size_t)t->width, .r = (int)r};
+    struct iso_loop_shape shape = {.d = (size_t)t->width, .r = (int)r, .sets = 1};
     double inject = looped ? r * (double)iso_loop_linear.n_inject(&shape) : 0;
     return t->tokens_per_param * (depth * 12 * d * d + inject + (2 * unique_layers + 3) * d);
 }

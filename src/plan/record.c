@@ -31,7 +31,7 @@ const struct iso_column iso_columns[] = {
     {.name = "run", .kind = ISO_COLUMN_TEXT, .part = ISO_COLUMN_PLAN, AT(id)},
     {REAL(budget, budget)},
     {REAL(s, s)},
-    {COUNT(r, arch.r)},
+    {COUNT(r, arch.law_r)},
     {TEXT(loop, ISO_COLUMN_PLAN)},
     {COUNT(bptt, arch.bptt)},
     {COUNT(d_model, arch.d_model)},
@@ -75,6 +75,9 @@ const struct iso_column iso_columns[] = {
     {TEXT(config_hash, ISO_COLUMN_RESULT)},
     {COUNT(lanes, lanes)},
     {COUNT(micro_batch, micro)},
+    {COUNT(share, arch.share)},
+    {COUNT(iterations, arch.r)},
+    {COUNT(data_seed, data_seed)},
     {0},
 };
 
@@ -205,6 +208,11 @@ double iso_record_flops(const struct iso_record *rec)
 {
     double flops = rec->tokens * rec->flops_per_token;
     return isnan(flops) ? rec->budget : flops;
+}
+
+double iso_record_iterations(const struct iso_record *rec)
+{
+    return isnan(rec->iterations) ? rec->r : rec->iterations; /* of a table without the column */
 }
 
 bool iso_record_finished(const struct iso_record *rec)

@@ -30,7 +30,9 @@ struct iso_record {
     double n_once, n_rec, n_inject, n_embed;
     double flops_per_token, tokens, steps, batch_tokens;
     double lr_base, lr_matrix, lr_embed, lr_head, lr_norm, lr_scalar, seed, vocab, seq_len;
-    double lanes, micro_batch;       /* sequences at a time; plan/lanes.h */
+    double lanes, micro_batch; /* sequences at a time; plan/lanes.h */
+    double share, iterations;  /* of the loop; the law's r is 1 when share is 0 */
+    double data_seed;
     char loop[24], loop_options[48]; /* "lanes=4"; "" without any */
     /* Measured; NaN or "" until there is a result. */
     double loss, bits_per_byte, flops, seconds, threads;
@@ -83,6 +85,8 @@ void iso_record_copy(struct iso_record *rec, const struct iso_record *from,
 void iso_record_learn(struct iso_record *rec, const struct iso_record *from);
 /* Training FLOPs of the plan. */
 double iso_record_flops(const struct iso_record *rec);
+/* Iterations of its loop, shared or not: r, but for the unshared control. */
+double iso_record_iterations(const struct iso_record *rec);
 /* Whether the run has ended for good: done or diverged. */
 bool iso_record_finished(const struct iso_record *rec);
 

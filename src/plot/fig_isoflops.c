@@ -11,7 +11,7 @@ static void add_parabola(struct iso_panel *p, const struct iso_runs *runs,
     double lo = HUGE_VAL, hi = 0;
     for (size_t i = 0; i < runs->n; i++) {
         const struct iso_run *run = &runs->at[i];
-        if (run->budget != q->budget || run->r != q->r)
+        if (run->budget != q->budget || run->r != q->r || run->unshared != q->unshared)
             continue;
         lo = fmin(lo, iso_run_params(run));
         hi = fmax(hi, iso_run_params(run));

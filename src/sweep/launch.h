@@ -14,13 +14,16 @@ struct iso_launch_options {
     const char *grid, *data; /* files for the trainer, absolute */
     const char *const *set;  /* key=value for the trainer's --set */
     size_t n_set;
-    int threads;  /* per run */
-    double bytes; /* memory of the largest run: what a cluster's tasks ask for */
+    int threads;       /* per run, or per rank of it */
+    int ranks;         /* of a run that is large enough; 1: none has several */
+    double ranks_from; /* FLOPs of such a run, at least */
+    double bytes;      /* memory of the largest run: what a cluster's tasks ask for */
     /* Clusters. */
     const char *partition, *time_limit;
     const char *prologue;     /* shell commands at the head of a task; NULL: none */
     const char *const *flags; /* further flags for sbatch */
     size_t n_flags;
+    int nodes;        /* that the ranks of a run are on; 0: as the cluster likes */
     int per_task;     /* runs that one task trains side by side */
     int at_once;      /* tasks of an array that may run at once, 0: all */
     bool mem_per_cpu; /* ask for memory by CPU, not by node */
@@ -70,6 +73,8 @@ extern const struct iso_launcher *const iso_launchers[];
 extern const struct iso_launcher iso_launcher_local, iso_launcher_slurm;
 const struct iso_launcher *iso_launcher_find(const char *name);
 
+/* How many ranks train a run. */
+int iso_launch_ranks(const struct iso_launch_options *o, const struct iso_record *rec);
 /* The trainer's command line for one run, ended by NULL; in `arena`. */
 const char **iso_launch_argv(struct iso_arena *arena, const struct iso_launch_options *o,
                              const char *id);

@@ -6,7 +6,9 @@
  *    the lock, the child inherits the open file, and the scheduler closes its own copy.  So a
  *    second scheduler, started while a child of a killed one is still saving, waits for it.
  * 3. Children are in process groups of their own: Ctrl-C reaches the scheduler alone, which passes
- *    it on. */
+ *    it on.
+ * 4. A run of several ranks is the child mpirun.  It answers SIGTERM by killing its ranks a second
+ *    later, but passes SIGUSR1 on, so that is how it is asked to stop. */
 #include "base/file.h"
 #include "sweep/launch.h"
 #include "sweep/sweep.h"
@@ -23,6 +25,7 @@
 
 struct child {
     pid_t pid;
+    int stop; /* the signal that asks it to save and stop */
     char id[64];
 };
 
@@ -39,13 +42,13 @@ static enum iso_status local_open(struct iso_launch *l, struct iso_err *err)
 }
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
-_Noreturn static void become(const char *const *argv, pid_t parent, int log, int lock)
+_Noreturn static void become(const char *const *argv, pid_t parent, int stop, int log, int lock)
 {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, stop);
     if (getppid() != parent) /* it died before we asked */
         _exit(3);
     int null = open("/dev/null", O_RDONLY);
@@ -58,6 +61,26 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int log, int
     _exit(127);
 }
 
+/* The command line of a run: the trainer's, behind that of mpirun for several ranks.  Binding is
+ * off, since each mpirun would choose the same cores. */
+static const char **command_of(struct iso_arena *arena, const struct iso_launch_options *o,
+                               const char *id, int ranks)
+{
+    const char **trainer = iso_launch_argv(arena, o, id);
+    if (ranks == 1)
+        return trainer;
+    const char *mpirun[] = {"mpirun",          "-n",        iso_arena_printf(arena, "%d", ranks),
+                            "--oversubscribe", "--bind-to", "none"};
+    const size_t first = sizeof mpirun / sizeof *mpirun;
+    size_t n = 0;
+    while (trainer[n])
+        n++;
+    const char **argv = ISO_ARENA_NEW_N(arena, const char *, first + n + 1);
+    memcpy(argv, mpirun, sizeof mpirun);
+    memcpy(argv + first, trainer, n * sizeof *trainer);
+    return argv;
+}
+
 static enum iso_status start_one(struct iso_launch *l, bool *started, const struct iso_record *rec,
                                  struct iso_err *err)
 {
@@ -65,8 +88,9 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
     struct iso_arena arena = {0};
     const struct iso_path lock_path = iso_sweep_path(l->o.study, rec->id, ".running");
     const struct iso_path log_path = iso_sweep_path(l->o.study, rec->id, "train.log");
-    const char **argv = iso_launch_argv(&arena, &l->o, rec->id);
-    int lock = -1, log = -1;
+    int lock = -1, log = -1, ranks = iso_launch_ranks(&l->o, rec);
+    int stop = ranks > 1 ? SIGUSR1 : SIGTERM;
+    const char **argv = command_of(&arena, &l->o, rec->id, ranks);
     bool held = false;
     enum iso_status st = iso_lock_acquire(&lock, &held, lock_path.text, err);
     if (st != ISO_OK || held)
@@ -78,7 +102,7 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
     }
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        become(argv, parent, log, lock);
+        become(argv, parent, stop, log, lock);
     if (pid < 0) {
         st = iso_fail(err, ISO_IO, "cannot start a process for run %s: %s", rec->id,
                       strerror(errno));
@@ -86,6 +110,7 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
     }
     struct child *c = ISO_PUSH(local->child, local->n, local->room);
     c->pid = pid;
+    c->stop = stop;
     snprintf(c->id, sizeof c->id, "%s", rec->id);
     *started = true;
 out:
@@ -142,7 +167,7 @@ static void local_stop(struct iso_launch *l, bool now)
 {
     const struct local *local = l->state;
     for (size_t i = 0; i < local->n; i++)
-        kill(local->child[i].pid, now ? SIGKILL : SIGTERM);
+        kill(local->child[i].pid, now ? SIGKILL : local->child[i].stop);
 }
 
 static void local_close(struct iso_launch *l)

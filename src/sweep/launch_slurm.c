@@ -319,11 +319,13 @@ static const char *plain_name(struct iso_arena *a, const char *path)
     return out;
 }
 
-static const char *memory_flag(struct iso_arena *a, const struct iso_launch_options *o)
+/* Memory goes by CPU for ranks, too: how many of them share a node is for the cluster to say. */
+static const char *memory_flag(struct iso_arena *a, const struct iso_launch_options *o, int ranks)
 {
-    double mb = o->bytes / 1048576 + 256; /* of one run */
-    return o->mem_per_cpu ? iso_arena_printf(a, "--mem-per-cpu=%.0fM", ceil(mb / o->threads))
-                          : iso_arena_printf(a, "--mem=%.0fM", ceil(mb * o->per_task));
+    double mb = o->bytes / 1048576 + 256; /* of one run, or of one rank of it */
+    return o->mem_per_cpu || ranks > 1
+               ? iso_arena_printf(a, "--mem-per-cpu=%.0fM", ceil(mb / o->threads))
+               : iso_arena_printf(a, "--mem=%.0fM", ceil(mb * o->per_task));
 }
 
 /* What became of a submission. */
@@ -336,10 +338,10 @@ static bool names_a_limit(const char *said)
 }
 
 static enum submitted call_sbatch(struct iso_str *job, const struct iso_launch_options *o,
-                                  const char *base, size_t n_tasks, struct iso_err *err)
+                                  const char *base, size_t n_tasks, int ranks, struct iso_err *err)
 {
     struct iso_arena a = {0};
-    const char **argv = ISO_ARENA_NEW_N(&a, const char *, 16 + o->n_flags);
+    const char **argv = ISO_ARENA_NEW_N(&a, const char *, 18 + o->n_flags);
     size_t k = 0;
     int code = 0;
     argv[k++] = "sbatch";
@@ -351,8 +353,13 @@ static enum submitted call_sbatch(struct iso_str *job, const struct iso_launch_o
     argv[k++] = "--open-mode=append";
     argv[k++] = "--requeue";
     argv[k++] = "--signal=B:USR1@120";
-    argv[k++] = iso_arena_printf(&a, "--cpus-per-task=%d", o->threads * o->per_task);
-    argv[k++] = memory_flag(&a, o);
+    argv[k++] =
+        iso_arena_printf(&a, "--cpus-per-task=%d", o->threads * (ranks > 1 ? 1 : o->per_task));
+    argv[k++] = memory_flag(&a, o, ranks);
+    if (ranks > 1)
+        argv[k++] = iso_arena_printf(&a, "--ntasks=%d", ranks);
+    if (ranks > 1 && o->nodes)
+        argv[k++] = iso_arena_printf(&a, "--nodes=%d", o->nodes);
     if (o->partition)
         argv[k++] = iso_arena_printf(&a, "--partition=%s", o->partition);
     if (o->time_limit)
@@ -372,22 +379,28 @@ static enum submitted call_sbatch(struct iso_str *job, const struct iso_launch_o
     return st == ISO_OK ? ACCEPTED : limit ? OVER_LIMIT : REFUSED;
 }
 
-/* Submits the first n_tasks tasks of the runs, *n_runs of them. */
+/* Runs that one task trains: those of several ranks have it to themselves. */
+static size_t runs_per_task(const struct iso_launch_options *o, int ranks)
+{
+    return ranks > 1 ? 1 : (size_t)o->per_task;
+}
+
+/* Submits the first n_tasks tasks of the runs, *n_runs of them, each with so many ranks. */
 static enum submitted submit(struct iso_launch *l, const struct iso_record *const *runs, size_t n,
-                             size_t n_tasks, size_t *n_runs, struct iso_err *err)
+                             int ranks, size_t n_tasks, size_t *n_runs, struct iso_err *err)
 {
     struct slurm *s = l->state;
     struct iso_str base = {0}, list = {0}, script = {0}, job = {0};
-    size_t per = (size_t)l->o.per_task;
+    size_t per = runs_per_task(&l->o, ranks);
     *n_runs = n_tasks * per < n ? n_tasks * per : n;
     next_base(&base, l->o.study);
     for (size_t i = 0; i < *n_runs; i++)
         iso_str_printf(&list, "%s%c", runs[i]->id, (i + 1) % per && i + 1 < *n_runs ? ' ' : '\n');
-    iso_slurm_script(&script, &l->o, base.text);
+    iso_slurm_script(&script, &l->o, ranks, base.text);
     enum submitted got = REFUSED;
     if (write_beside(base.text, ".runs", &list, err) == ISO_OK &&
         write_beside(base.text, ".sh", &script, err) == ISO_OK)
-        got = call_sbatch(&job, &l->o, base.text, n_tasks, err);
+        got = call_sbatch(&job, &l->o, base.text, n_tasks, ranks, err);
     if (got == ACCEPTED && write_beside(base.text, ".job", &job, err) != ISO_OK)
         got = REFUSED;
     for (size_t i = 0; got == ACCEPTED && i < *n_runs; i++)
@@ -416,19 +429,31 @@ static enum iso_status wait_for_room(struct iso_launch *l, size_t left, struct i
     return ISO_OK;
 }
 
+/* How many runs from the first on have as many ranks as it: an array's tasks are alike. */
+static size_t count_alike(const struct iso_launch_options *o, const struct iso_record *const *runs,
+                          size_t n)
+{
+    size_t alike = 1;
+    while (alike < n && iso_launch_ranks(o, runs[alike]) == iso_launch_ranks(o, runs[0]))
+        alike++;
+    return alike;
+}
+
 /* Submits all in as few arrays as the cluster allows; an array over the limit is halved. */
 static enum iso_status slurm_start(struct iso_launch *l, bool *started,
                                    const struct iso_record *const *runs, size_t n,
                                    struct iso_err *err)
 {
     struct slurm *s = l->state;
-    size_t done = 0, per = (size_t)l->o.per_task, most = s->max_array;
+    size_t done = 0, most = s->max_array;
     if (iso_time_now() < s->next_submit)
         return ISO_OK;
     while (done < n) {
-        size_t n_runs, n_tasks = (n - done + per - 1) / per;
+        int ranks = iso_launch_ranks(&l->o, runs[done]);
+        size_t per = runs_per_task(&l->o, ranks), alike = count_alike(&l->o, runs + done, n - done);
+        size_t n_runs, n_tasks = (alike + per - 1) / per;
         n_tasks = n_tasks < most ? n_tasks : most;
-        enum submitted got = submit(l, runs + done, n - done, n_tasks, &n_runs, err);
+        enum submitted got = submit(l, runs + done, alike, ranks, n_tasks, &n_runs, err);
         if (got == REFUSED)
             return ISO_IO;
         if (got == OVER_LIMIT && n_tasks == 1)

@@ -17,6 +17,11 @@ const struct iso_launcher *iso_launcher_find(const char *name)
     return NULL;
 }
 
+int iso_launch_ranks(const struct iso_launch_options *o, const struct iso_record *rec)
+{
+    return o->ranks > 1 && iso_record_flops(rec) >= o->ranks_from ? o->ranks : 1;
+}
+
 const char **iso_launch_argv(struct iso_arena *arena, const struct iso_launch_options *o,
                              const char *id)
 {

@@ -173,10 +173,30 @@ struct iso_run_progress iso_result_progress(const char *dir)
     return p;
 }
 
+/* mpirun adds a frame of dashes to what its ranks print: then the last line of ours counts, or the
+ * one that names a rank that died.  NULL without a frame. */
+static const char *mpirun_line(const char *text)
+{
+    static const char *const starts[] = {"isodepth: ", "mpirun noticed "};
+    const char *last = NULL;
+    if (!strstr(text, "\n----------------------------------------"))
+        return NULL;
+    for (const char *at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
+        for (int i = 0; i < 2; i++)
+            if (iso_str_starts(at, starts[i]))
+                last = at;
+    return last;
+}
+
 void iso_result_last_line(char *out, size_t room, const char *path)
 {
     char buf[TAIL_BYTES + 1];
     size_t n = read_tail(buf, path);
+    const char *framed = mpirun_line(buf);
+    if (framed) {
+        snprintf(out, room, "%.*s", (int)strcspn(framed, "\n"), framed);
+        return;
+    }
     while (n > 0 && strchr("\r\n ", buf[n - 1]))
         buf[--n] = '\0';
     const char *line = strrchr(buf, '\n');

@@ -43,10 +43,16 @@ static enum iso_status read_csv(struct iso_record **recs, size_t *n, const char 
     return st;
 }
 
+/* The plain stack, which every loop mechanism has in common. */
+static bool is_plain(const struct iso_record *rec)
+{
+    return rec->r == 1 && rec->share != 0; /* tables without the column are shared */
+}
+
 static bool plans_r1(const struct iso_sweep *sw)
 {
     for (size_t i = 0; i < sw->n; i++)
-        if (sw->runs[i].wanted && sw->runs[i].r == 1)
+        if (sw->runs[i].wanted && is_plain(&sw->runs[i]))
             return true;
     return false;
 }
@@ -100,7 +106,7 @@ static enum iso_status reuse_run(struct iso_sweep *sw, const struct iso_record *
                     (found->state == ISO_STATE_DONE && isfinite(found->loss));
     struct iso_record *mine = iso_sweep_find(sw, found->id);
     bool wanted = (mine && mine->wanted) ||
-                  (share_r1 && found->r == 1 && found->id[0] && has_budget(sw, found->budget));
+                  (share_r1 && is_plain(found) && found->id[0] && has_budget(sw, found->budget));
     if (!finished || !wanted)
         return ISO_OK;
     if (strchr(found->id, '/') || found->id[0] == '.')

@@ -5,7 +5,11 @@
  * 2. Two minutes before its time limit a task gets SIGUSR1: its runs save, and the task asks to be
  *    requeued; they resume from their checkpoints.  SIGTERM, which scancel and preemption send,
  *    saves and asks for nothing: with it for both, a cancelled array would come back, and a
- *    preempted task is requeued by Slurm itself. */
+ *    preempted task is requeued by Slurm itself.
+ * 3. A run of several ranks is started by srun where it speaks PMIx, which finds the nodes and
+ *    their network by itself, else by mpirun.  Both pass SIGUSR1 on to the ranks, and answer
+ * SIGTERM in ways of their own.  A rank that dies must end the others, which srun does not do
+ * unasked. */
 #include "sweep/slurm_script.h"
 
 /* In single quotes for the shell. */
@@ -37,7 +41,23 @@ static void put_trainer(struct iso_str *out, const struct iso_launch_options *o)
     iso_arena_release(&arena);
 }
 
-void iso_slurm_script(struct iso_str *out, const struct iso_launch_options *o, const char *base)
+/* What starts the trainer: nothing for one rank. */
+static void put_launcher(struct iso_str *out, const struct iso_launch_options *o, int ranks)
+{
+    if (ranks == 1)
+        return;
+    iso_str_printf(out,
+                   "    if srun --mpi=list 2>&1 | grep -q pmix; then\n"
+                   "        launch=(srun --mpi=pmix --kill-on-bad-exit=1 --ntasks=%d "
+                   "--cpus-per-task=%d)\n"
+                   "    else\n"
+                   "        launch=(mpirun -n %d --bind-to none)\n"
+                   "    fi\n",
+                   ranks, o->threads, ranks);
+}
+
+void iso_slurm_script(struct iso_str *out, const struct iso_launch_options *o, int ranks,
+                      const char *base)
 {
     iso_str_puts(out, "#!/bin/bash\n"
                       "# Task i trains the runs on line i of this list, side by side.\n"
@@ -57,13 +77,16 @@ void iso_slurm_script(struct iso_str *out, const struct iso_launch_options *o, c
                  "    exec >> \"$out/train.log\" 2>&1\n"
                  "    [ -e \"$out/result.json\" ] && exit 0\n"
                  "    exec 9> \"$out/.running\"\n"
-                 "    flock -w 300 9 || { echo \"isodepth: $1 is in use\"; exit 1; }\n"
-                 "    exec");
+                 "    flock -w 300 9 || { echo \"isodepth: $1 is in use\"; exit 1; }\n");
+    put_launcher(out, o, ranks);
+    iso_str_puts(out, ranks == 1 ? "    exec" : "    exec \"${launch[@]}\"");
     put_trainer(out, o);
-    iso_str_puts(out, "\n}\n\n"
-                      "again=0 code=0 pids=()\n"
-                      "stop() { [ ${#pids[@]} = 0 ] || kill -TERM \"${pids[@]}\" 2>/dev/null; }\n"
-                      "trap stop TERM\n"
+    iso_str_printf(out,
+                   "\n}\n\n"
+                   "again=0 code=0 pids=()\n"
+                   "stop() { [ ${#pids[@]} = 0 ] || kill -%s \"${pids[@]}\" 2>/dev/null; }\n",
+                   ranks == 1 ? "TERM" : "USR1");
+    iso_str_puts(out, "trap stop TERM\n"
                       "trap 'again=1; stop' USR1\n"
                       "for run in $(sed -n \"${SLURM_ARRAY_TASK_ID}p\" \"$list\"); do\n"
                       "    train \"$run\" &\n"

@@ -4,7 +4,9 @@
 
 #include "sweep/launch.h"
 
-/* Writes the script of the submission whose list of runs is BASE.runs. */
-void iso_slurm_script(struct iso_str *out, const struct iso_launch_options *o, const char *base);
+/* Writes the script of the submission whose list of runs is BASE.runs; each run has `ranks` ranks.
+ */
+void iso_slurm_script(struct iso_str *out, const struct iso_launch_options *o, int ranks,
+                      const char *base);
 
 #endif

@@ -52,8 +52,15 @@ static enum iso_status parse(struct iso_sheet *sheet, const char *bytes, size_t 
 {
     enum iso_status st = reject_strangers(sheet, bytes, len, err);
     for (size_t i = 0; st == ISO_OK && i < sizeof formats / sizeof *formats; i++)
-        if (formats[i]->matches(bytes, len))
-            return formats[i]->parse(sheet, bytes, len, err);
+        if (formats[i]->matches(bytes, len)) {
+            st = formats[i]->parse(sheet, bytes, len, err);
+            if (st == ISO_OK && sheet->n_col == 0)
+                st = iso_fail(
+                    err, ISO_BAD_INPUT,
+                    "%s: an empty table; a row of texts and numbers is expected for each run",
+                    sheet->path);
+            break;
+        }
     return st;
 }
 

@@ -97,6 +97,25 @@ static const char *nth_column(const void *ctx, size_t i)
     return i < columns->n ? columns->at[i].name : NULL;
 }
 
+/* The nearest column, or else those that there are. */
+static enum iso_status unknown_column(const struct parser *p, size_t place, const char *name)
+{
+    enum { MOST = 30 };
+    const char *near = iso_nearest(name, nth_column, &p->columns);
+    struct iso_str known = {0};
+    for (size_t i = 0; !near && i < p->columns.n && i < MOST; i++)
+        iso_str_printf(&known, "%s%.60s", i ? ", " : ". Found: ", p->columns.at[i].name);
+    if (!near && p->columns.n > MOST)
+        iso_str_printf(&known, ", and %zu more", p->columns.n - MOST);
+    if (near)
+        iso_str_printf(&known, ". Did you mean %s?", near);
+    const enum iso_status st =
+        iso_fail(p->err, ISO_USAGE, "condition \"%.200s\", place %zu: unknown column %.40s%s",
+                 p->text, place, name, iso_str_text(&known));
+    iso_str_release(&known);
+    return st;
+}
+
 static enum iso_status parse_column(struct parser *p, struct iso_where *w)
 {
     const char *name;
@@ -110,10 +129,7 @@ static enum iso_status parse_column(struct parser *p, struct iso_where *w)
             w->of = p->columns.at[w->column].kind;
             return ISO_OK;
         }
-    const char *near = iso_nearest(name, nth_column, &p->columns);
-    return iso_fail(p->err, ISO_USAGE,
-                    "condition \"%.200s\", place %zu: unknown column %.40s%s%s%s", p->text, place,
-                    name, near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
+    return unknown_column(p, place, name);
 }
 
 static enum iso_status parse_operator(struct parser *p, enum compare *op)

@@ -8,6 +8,7 @@
 #ifndef ISO_TRAIN_RUN_H
 #define ISO_TRAIN_RUN_H
 
+#include "comm/comm.h"
 #include "train/settings.h"
 
 struct iso_train_options {
@@ -18,7 +19,8 @@ struct iso_train_options {
     const char *start; /* checkpoint whose weights a new run begins with; NULL: random ones */
     bool keep;         /* all checkpoints, not the last two until the end */
     bool tensorboard;
-    bool other_kernels; /* may resume with other kernels than it began with */
+    bool other_kernels;    /* may resume with other kernels than it began with */
+    struct iso_comm *comm; /* the ranks that train it; NULL: this process alone */
 };
 
 /* Trains, or resumes training, to the end: ISO_OK when result.json is there (also when it was

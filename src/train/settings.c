@@ -7,9 +7,10 @@
 #include <math.h>
 
 /* The keys of a grid that mean the same for one run. */
-static const char *const shared[] = {
-    "data",  "loop",         "bptt",  "depth",       "prelude", "coda",  "head",     "seq_len",
-    "vocab", "batch_tokens", "lanes", "micro_batch", "kernels", "rates", "transfer", "schedule"};
+static const char *const shared[] = {"data",    "loop",         "bptt",    "depth",       "prelude",
+                                     "coda",    "head",         "seq_len", "vocab",       "share",
+                                     "shuffle", "batch_tokens", "lanes",   "micro_batch", "kernels",
+                                     "rates",   "transfer",     "schedule"};
 
 #define FIELD(type, field)                                                                         \
     .name = #field, .offset = offsetof(struct iso_train_settings, field), .kind = type
@@ -157,6 +158,9 @@ static enum iso_status check_given(const struct iso_train_settings *s, struct is
         return iso_fail(err, ISO_BAD_INPUT,
                         "exactly one of budget, tokens and steps must be given; found %d",
                         horizons);
+    if (s->data_seed > 0 && s->grid.shuffle)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "both data_seed and shuffle decide the order of the rows; give one");
     return ISO_OK;
 }
 
@@ -179,6 +183,8 @@ static enum iso_status plan(struct iso_train_settings *s, struct iso_plan_run *r
     st = iso_grid_run(run, &s->grid, budget_of(s, &arch), s->r, width, s->seed, key, err);
     if (st != ISO_OK)
         return st;
+    if (s->data_seed > 0)
+        run->data_seed = s->data_seed;
     s->grid.lanes = run->lanes;
     s->grid.micro_batch = run->micro;
     return ISO_OK;

@@ -30,34 +30,73 @@ static struct iso_pass_size pass_size(const struct iso_trainer_spec *s)
                                   (int)s->arch.bptt};
 }
 
-/* A worker's share of n items is [n w / workers, n (w+1) / workers). */
-static int64_t share(const struct iso_trainer_spec *s, int64_t n, int worker)
+static int count_ranks(const struct iso_trainer_spec *s)
 {
-    return n * worker / s->workers;
+    return s->ranks > 1 ? s->ranks : 1;
 }
 
-static size_t first_lane(const struct iso_trainer_spec *s, int worker)
+/* The first of n items that a rank has. */
+static int64_t rank_share(const struct iso_trainer_spec *s, int64_t n, int rank)
 {
-    return (size_t)share(s, (int64_t)s->lanes, worker);
+    return (int64_t)iso_shares_lane((size_t)n, count_ranks(s), rank);
+}
+
+/* A lane is one worker's; workers beyond the number of lanes help those who have one. */
+static int count_leaders(const struct iso_trainer_spec *s)
+{
+    int64_t lanes = (int64_t)s->lanes;
+    int64_t own = rank_share(s, lanes, s->rank + 1) - rank_share(s, lanes, s->rank);
+    return own < 1 ? 1 : own < s->workers ? (int)own : s->workers;
+}
+
+/* How many help a leader: worker w helps leader w % leaders. */
+static int count_helpers(const struct iso_trainer_spec *s, int leader)
+{
+    int leaders = count_leaders(s);
+    return (s->workers - 1 - leader) / leaders;
+}
+
+/* The first that a leader has of this rank's. */
+static int64_t share(const struct iso_trainer_spec *s, int64_t n, int leader)
+{
+    int64_t first = rank_share(s, n, s->rank), end = rank_share(s, n, s->rank + 1);
+    return first + (end - first) * leader / count_leaders(s);
+}
+
+static size_t first_lane(const struct iso_trainer_spec *s, int leader)
+{
+    return (size_t)share(s, (int64_t)s->lanes, leader);
+}
+
+static size_t helper_bytes(const struct iso_trainer_spec *s)
+{
+    return iso_kern_ws_bytes((size_t)s->arch.seq_len, (size_t)s->arch.head);
 }
 
 struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
                                     const struct iso_kern *kern, uint64_t seed)
 {
     struct iso_trainer *t = ISO_NEW(struct iso_trainer);
-    size_t workers = (size_t)spec->workers, T = (size_t)spec->arch.seq_len, blocks = 0;
+    size_t leaders = (size_t)count_leaders(spec), T = (size_t)spec->arch.seq_len, blocks = 0;
     t->spec = *spec;
+    t->leaders = (int)leaders;
     t->model = iso_model_new(&spec->arch, kern, true);
     iso_params_start(&t->model->params, t->model->w, &spec->arch, seed);
     t->optim = iso_optim_new(t->model, &spec->peak, spec->workers);
     t->team = iso_team_new(spec->workers);
     iso_watch_init(&t->watch, spec->steps);
-    t->pass = ISO_NEW_N(struct iso_pass *, workers);
-    t->grad = ISO_NEW_N(struct iso_lane_blocks, workers);
-    t->rows = ISO_NEW_N(int32_t *, workers);
-    t->each = iso_alloc_aligned(workers, sizeof *t->each);
-    for (size_t i = 0; i < workers; i++) {
+    t->pass = ISO_NEW_N(struct iso_pass *, leaders);
+    t->crew = ISO_NEW_N(struct iso_crew *, leaders);
+    t->grad = ISO_NEW_N(struct iso_lane_blocks, leaders);
+    t->rows = ISO_NEW_N(int32_t *, leaders);
+    t->each = iso_alloc_aligned(leaders, sizeof *t->each);
+    for (size_t i = 0; i < leaders; i++) {
         t->pass[i] = iso_pass_new(t->model, pass_size(spec));
+        int helpers = count_helpers(spec, (int)i);
+        if (helpers > 0) {
+            t->crew[i] = iso_crew_new(kern, helpers, helper_bytes(spec));
+            iso_pass_join(t->pass[i], t->crew[i]);
+        }
         iso_lane_blocks_init(&t->grad[i], kern, t->model->params.floats, first_lane(spec, (int)i),
                              first_lane(spec, (int)i + 1));
         t->rows[i] = ISO_NEW_N(int32_t, spec->micro * (T + 1));
@@ -65,6 +104,7 @@ struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
     }
     t->lane_loss = ISO_NEW_N(double, spec->lanes);
     t->rest = ISO_NEW_N(struct iso_addition, blocks);
+    iso_shares_init(&t->shares, spec->comm, t->optim, spec->lanes);
     iso_trainer_pack(t);
     return t;
 }
@@ -74,22 +114,59 @@ void iso_trainer_free(struct iso_trainer *t)
     if (!t)
         return;
     iso_team_free(t->team);
-    for (int i = 0; i < t->spec.workers; i++) {
+    for (int i = 0; i < t->leaders; i++) {
         iso_pass_free(t->pass[i]);
+        iso_crew_free(t->crew[i]);
         iso_lane_blocks_release(&t->grad[i]);
         free(t->rows[i]);
     }
     free(t->pass);
+    free(t->crew);
     free(t->grad);
     free(t->rows);
     free(t->each);
     free(t->lane_loss);
     free(t->rest);
+    iso_shares_release(&t->shares);
     iso_watch_release(&t->watch);
     iso_optim_free(t->optim);
     iso_model_free(t->model);
     free(t);
 }
+
+/* --- leaders and helpers --- */
+
+struct leading {
+    struct iso_trainer *t;
+    void (*fn)(void *ctx, int leader);
+    void *ctx;
+};
+
+static void lead_or_help(void *ctx, int worker)
+{
+    const struct leading *l = ctx;
+    struct iso_trainer *t = l->t;
+    int leader = worker % t->leaders;
+    if (worker != leader) {
+        iso_crew_help(t->crew[leader], worker / t->leaders - 1);
+        return;
+    }
+    l->fn(l->ctx, leader);
+    if (t->crew[leader])
+        iso_crew_close(t->crew[leader]);
+}
+
+/* fn once on every leader, with its helpers. */
+static void run_leaders(struct iso_trainer *t, void (*fn)(void *ctx, int leader), void *ctx)
+{
+    struct leading l = {t, fn, ctx};
+    for (int i = 0; i < t->leaders; i++)
+        if (t->crew[i])
+            iso_crew_open(t->crew[i]);
+    iso_team_run(t->team, lead_or_help, &l);
+}
+
+/* --- lanes --- */
 
 /* Rows `first`.. of the source into the worker's buffer. */
 static enum iso_status load(struct round *r, int worker, int64_t first, size_t n)
@@ -145,7 +222,18 @@ static void optim_item(void *ctx, size_t i, int worker)
 {
     struct round *r = ctx;
     struct iso_trainer *t = r->t;
-    iso_optim_run_item(t->optim, i, worker, &r->grad, t->step, r->factor);
+    iso_optim_run_item(t->optim, t->shares.own[i], worker, &r->grad, t->step, r->factor);
+}
+
+/* A slice of a rank's own part of the sum; the gradient's blocks have the parameters' layout. */
+static void fold_item(void *ctx, size_t i, int worker)
+{
+    (void)worker;
+    struct round *r = ctx;
+    const struct iso_optim_item *it = &r->t->optim->item[i];
+    size_t at = it->param->offset + it->first;
+    for (size_t k = 0; k < r->grad.n_add; k++)
+        r->t->model->kern->add(r->grad.add[k].to + at, r->grad.add[k].from + at, it->n);
 }
 
 static void pack_item(void *ctx, size_t i, int worker)
@@ -165,20 +253,65 @@ void iso_trainer_begin(struct iso_trainer *t)
     iso_trainer_pack(t);
 }
 
+enum iso_status iso_trainer_share(struct iso_trainer *t, struct iso_err *err)
+{
+    const struct {
+        void *base;
+        size_t n;
+    } part[] = {
+        {t->model->w, t->model->params.floats * sizeof *t->model->w},
+        {t->optim->states, t->optim->state_floats * sizeof *t->optim->states},
+        {t->watch.loss, (size_t)t->watch.window * sizeof *t->watch.loss},
+        {&t->watch.mean, sizeof t->watch.mean},
+        {&t->watch.lowest, sizeof t->watch.lowest},
+        {&t->step, sizeof t->step},
+        {&t->macs, sizeof t->macs},
+    };
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < sizeof part / sizeof *part; i++)
+        st = iso_comm_share(t->spec.comm, part[i].base, part[i].n, 0, err);
+    if (st == ISO_OK && t->spec.rank > 0)
+        iso_trainer_pack(t);
+    return st;
+}
+
 /* The first error that a worker met. */
 static enum iso_status collect(const struct iso_trainer *t, struct iso_err *err)
 {
-    for (int w = 0; w < t->spec.workers; w++)
+    for (int w = 0; w < t->leaders; w++)
         if (t->each[w].status != ISO_OK)
             return iso_fail(err, t->each[w].status, "%s", t->each[w].err.msg);
     return ISO_OK;
 }
 
+/* What is left to add up in the optimiser's items: of one process, the blocks of its workers; of
+ * several, the nodes that their ranks added up first. */
+static enum iso_status sum_gradient(struct round *r, struct iso_err *err)
+{
+    struct iso_trainer *t = r->t;
+    const struct iso_trainer_spec *s = &t->spec;
+    if (count_ranks(s) == 1) {
+        r->grad = iso_lane_blocks_rest(t->grad, t->leaders, 0, s->lanes, t->rest);
+        return ISO_OK;
+    }
+    struct iso_lane_block node[ISO_LANE_NODES];
+    size_t n = iso_lane_nodes(node, first_lane(s, 0), first_lane(s, t->leaders)), n_add = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct iso_gradient g =
+            iso_lane_blocks_rest(t->grad, t->leaders, node[i].first, node[i].n, t->rest + n_add);
+        node[i].at = g.total;
+        n_add += g.n_add;
+    }
+    r->grad = (struct iso_gradient){.add = t->rest, .n_add = n_add};
+    iso_team_each(t->team, t->optim->n_item, fold_item, r);
+    return iso_shares_gradient(&t->shares, &r->grad, node, n, err);
+}
+
 static uint64_t total_macs(const struct iso_trainer *t)
 {
     uint64_t sum = 0;
-    for (int w = 0; w < t->spec.workers; w++)
-        sum += t->pass[w]->ws.macs;
+    for (int w = 0; w < t->leaders; w++)
+        sum += t->pass[w]->ws.macs + (t->crew[w] ? iso_crew_macs(t->crew[w]) : 0);
     return sum;
 }
 
@@ -187,26 +320,66 @@ double iso_trainer_factor(const struct iso_trainer *t)
     return iso_schedule_factor(&t->spec.schedule, t->step, t->spec.steps);
 }
 
+/* Every rank's losses of its lanes, and how many multiply-adds they took. */
+static enum iso_status gather_losses(struct iso_trainer *t, uint64_t macs, struct iso_err *err)
+{
+    size_t ranks = (size_t)count_ranks(&t->spec);
+    size_t *first = ISO_NEW_N(size_t, ranks + 1);
+    uint64_t *each = ISO_NEW_N(uint64_t, ranks);
+    for (int rank = 0; rank <= (int)ranks; rank++)
+        first[rank] = (size_t)rank_share(&t->spec, (int64_t)t->spec.lanes, rank) * sizeof(double);
+    each[t->spec.rank] = macs;
+    enum iso_status st = iso_comm_gather(t->spec.comm, t->lane_loss, first, err);
+    if (st == ISO_OK)
+        st = iso_comm_gather_each(t->spec.comm, each, sizeof *each, err);
+    for (size_t i = 0; st == ISO_OK && i < ranks; i++)
+        t->macs += each[i];
+    free(first);
+    free(each);
+    return st;
+}
+
+/* The passes of a step, up to its loss. */
+static enum iso_status run_passes(struct round *r, double *loss, struct iso_err *err)
+{
+    struct iso_trainer *t = r->t;
+    uint64_t before = total_macs(t);
+    run_leaders(t, train_share, r);
+    enum iso_status st = iso_comm_agree(t->spec.comm, collect(t, err), err);
+    if (st == ISO_OK)
+        st = gather_losses(t, total_macs(t) - before, err);
+    *loss = iso_lane_sum(t->lane_loss, t->spec.lanes) /
+            ((double)t->spec.batch * (double)t->spec.arch.seq_len);
+    return st;
+}
+
+/* The update of the weights. */
+static enum iso_status update(struct round *r, struct iso_err *err)
+{
+    struct iso_trainer *t = r->t;
+    enum iso_status st = sum_gradient(r, err);
+    if (st != ISO_OK)
+        return st;
+    iso_team_each(t->team, t->shares.n_own, optim_item, r);
+    return iso_shares_weights(&t->shares, err);
+}
+
 enum iso_status iso_trainer_step(struct iso_trainer *t, double *loss, double *grad_norm,
                                  const struct iso_row_source *source, struct iso_err *err)
 {
     struct round r = {.t = t, .source = source, .factor = iso_trainer_factor(t)};
-    uint64_t before = total_macs(t);
     double start = iso_time_now();
-    iso_team_run(t->team, train_share, &r);
-    enum iso_status st = collect(t, err);
+    enum iso_status st = run_passes(&r, loss, err);
     if (st != ISO_OK)
         return st;
     *grad_norm = NAN;
-    *loss = iso_lane_sum(t->lane_loss, t->spec.lanes) /
-            ((double)t->spec.batch * (double)t->spec.arch.seq_len);
-    t->macs += total_macs(t) - before;
     double passed = iso_time_now();
     t->seconds_pass += passed - start;
     if (!isfinite(*loss))
         return ISO_OK;
-    r.grad = iso_lane_blocks_rest(t->grad, t->spec.workers, t->spec.lanes, t->rest);
-    iso_team_each(t->team, t->optim->n_item, optim_item, &r);
+    st = update(&r, err);
+    if (st != ISO_OK)
+        return st;
     *grad_norm = iso_optim_norms(t->optim).grad;
     double updated = iso_time_now();
     t->seconds_optim += updated - passed;
@@ -242,8 +415,14 @@ enum iso_status iso_trainer_validate(struct iso_trainer *t, double *loss,
 {
     struct round r = {.t = t, .source = source, .n = n};
     r.row_loss = ISO_NEW_N(double, (size_t)n);
-    iso_team_run(t->team, validate_share, &r);
-    enum iso_status st = collect(t, err);
+    run_leaders(t, validate_share, &r);
+    enum iso_status st = iso_comm_agree(t->spec.comm, collect(t, err), err);
+    size_t *first = ISO_NEW_N(size_t, (size_t)count_ranks(&t->spec) + 1);
+    for (int rank = 0; rank <= count_ranks(&t->spec); rank++)
+        first[rank] = (size_t)rank_share(&t->spec, n, rank) * sizeof *r.row_loss;
+    if (st == ISO_OK)
+        st = iso_comm_gather(t->spec.comm, r.row_loss, first, err);
+    free(first);
     double sum = 0;
     for (int64_t i = 0; i < n; i++)
         sum += r.row_loss[i];
@@ -260,12 +439,15 @@ size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_k
         .arch = spec->arch, .dim = iso_dims_of(&spec->arch), .kern = kern, .trainable = true};
     iso_params_init(&m.params, &spec->arch);
     size_t blocks = 0;
-    for (int w = 0; w < spec->workers; w++)
+    int leaders = count_leaders(spec);
+    for (int w = 0; w < leaders; w++)
         blocks += iso_lane_blocks_needed(first_lane(spec, w), first_lane(spec, w + 1));
     size_t bytes = iso_model_bytes(&spec->arch, kern, true) +
                    iso_optim_bytes(&m.params, kern, spec->workers) +
                    blocks * m.params.floats * sizeof(float) +
-                   (size_t)spec->workers * iso_pass_bytes(&m, pass_size(spec));
+                   iso_shares_bytes(&m.params, spec->lanes, spec->ranks) +
+                   (size_t)leaders * iso_pass_bytes(&m, pass_size(spec)) +
+                   (size_t)(spec->workers - leaders) * helper_bytes(spec);
     iso_params_release(&m.params);
     return bytes;
 }
@@ -280,11 +462,13 @@ static void one_pass(void *ctx, int w)
 
 struct iso_estimate iso_trainer_estimate(struct iso_trainer *t)
 {
-    iso_team_run(t->team, one_pass, t); /* the first one touches all memory */
+    run_leaders(t, one_pass, t); /* the first one touches all memory */
     double start = iso_time_now();
-    iso_team_run(t->team, one_pass, t);
-    double row = (iso_time_now() - start) / (double)t->spec.micro, workers = t->spec.workers;
-    double rows_of_one = ceil((double)t->spec.batch / workers);
-    return (struct iso_estimate){.step = row * rows_of_one + iso_optim_seconds(t->optim) / workers,
-                                 .validation_row = row / 3 / workers};
+    run_leaders(t, one_pass, t);
+    double row = (iso_time_now() - start) / (double)t->spec.micro;
+    double ranks = count_ranks(&t->spec), leaders = t->leaders * ranks;
+    double rows_of_one = ceil((double)t->spec.batch / leaders);
+    double optim = iso_optim_seconds(t->optim) / (t->spec.workers * ranks);
+    return (struct iso_estimate){.step = row * rows_of_one + optim,
+                                 .validation_row = row / 3 / leaders};
 }

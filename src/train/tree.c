@@ -12,17 +12,32 @@ static bool halves(const struct iso_lane_block *left, const struct iso_lane_bloc
     return left->n == right->n && left->first % (2 * left->n) == 0;
 }
 
-size_t iso_lane_blocks_needed(size_t first, size_t end)
+/* Counts through the lanes; *most is the number of blocks in between, at most. */
+static size_t count_up(struct iso_lane_block stack[ISO_LANE_NODES], size_t *most, size_t first,
+                       size_t end)
 {
-    struct iso_lane_block stack[8 * sizeof first]; /* two for each bit are enough for any range */
-    size_t n = 0, most = 1;
+    size_t n = 0;
     for (size_t lane = first; lane < end; lane++) {
         stack[n++] = (struct iso_lane_block){NULL, lane, 1};
-        most = n > most ? n : most;
+        *most = n > *most ? n : *most;
         while (n > 1 && halves(&stack[n - 2], &stack[n - 1]))
             stack[--n - 1].n *= 2;
     }
+    return n;
+}
+
+size_t iso_lane_blocks_needed(size_t first, size_t end)
+{
+    struct iso_lane_block stack[ISO_LANE_NODES];
+    size_t most = 1;
+    count_up(stack, &most, first, end);
     return most;
+}
+
+size_t iso_lane_nodes(struct iso_lane_block node[ISO_LANE_NODES], size_t first, size_t end)
+{
+    size_t most = 0;
+    return count_up(node, &most, first, end);
 }
 
 void iso_lane_blocks_init(struct iso_lane_blocks *b, const struct iso_kern *kern, size_t floats,
@@ -104,10 +119,10 @@ static float *add_up(struct rest *r, size_t first, size_t n)
 }
 
 struct iso_gradient iso_lane_blocks_rest(const struct iso_lane_blocks *of, int workers,
-                                         size_t lanes, struct iso_addition *list)
+                                         size_t first, size_t lanes, struct iso_addition *list)
 {
     struct rest r = {.of = of, .workers = workers, .list = list};
-    float *total = add_up(&r, 0, lanes);
+    float *total = add_up(&r, first, lanes);
     return (struct iso_gradient){total, list, r.n};
 }
 

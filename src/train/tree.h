@@ -7,7 +7,9 @@
  * A worker computes consecutive lanes one after the other, each into a block of its own, and adds
  * up whole subtrees as soon as it has both halves, like a binary counter that carries: it holds
  * about log2(lanes) blocks, not one per lane.  What is left at the end, the blocks of all workers,
- * is one list of additions, which runs slice by slice (optim.h). */
+ * is one list of additions, which runs slice by slice (optim.h).  Ranks do the same once more: each
+ * adds up the nodes that lie within its own lanes, and these go to the tensors' owners
+ * (shares.h). */
 #ifndef ISO_TRAIN_TREE_H
 #define ISO_TRAIN_TREE_H
 
@@ -39,10 +41,13 @@ void iso_lane_blocks_clear(struct iso_lane_blocks *b);
 float *iso_lane_blocks_open(struct iso_lane_blocks *b, size_t lane);
 void iso_lane_blocks_close(struct iso_lane_blocks *b);
 
-/* What is left to add up of the lanes [0, lanes) that the workers hold.  The list of additions is
- * the caller's, with room for one per block. */
+/* What is left to add up for the node [first, first + lanes) from blocks that the workers hold. The
+ * list of additions is the caller's, with room for one per block. */
 struct iso_gradient iso_lane_blocks_rest(const struct iso_lane_blocks *of, int workers,
-                                         size_t lanes, struct iso_addition *list);
+                                         size_t first, size_t lanes, struct iso_addition *list);
+/* The largest nodes that the lanes [first, end) make up without the others; returns how many. */
+enum { ISO_LANE_NODES = 64 }; /* two for each bit are enough for any range */
+size_t iso_lane_nodes(struct iso_lane_block node[ISO_LANE_NODES], size_t first, size_t end);
 /* The same sum of one number per lane. */
 double iso_lane_sum(const double *lane, size_t n);
 

@@ -10,21 +10,6 @@ small_run 3072 24 64 # 48 sequences: six lanes, which is no power of two
 echo "save_every: 3" >>run.yaml
 echo "validate_every: 10" >>run.yaml
 
-same() { # DIR DIR WHAT: the tensors of both files, and the metrics but for times
-    cmp -s "$1/model.safetensors" "$2/model.safetensors" || fail "$3: other weights"
-    python3 - "$1" "$2" <<'PY' || fail "$3: other moments or metrics"
-import json, struct, sys
-def tensors(path):
-    b = open(path + "/optimiser.safetensors", "rb").read()
-    return b[8 + struct.unpack("<Q", b[:8])[0]:]
-def metrics(path):
-    lines = [json.loads(l) for l in open(path + "/metrics.jsonl")]
-    return [{k: v for k, v in l.items() if k not in ("seconds", "gflops", "tokens_per_second")} for l in lines]
-a, b = sys.argv[1:]
-assert tensors(a) == tensors(b), "moments"
-assert metrics(a) == metrics(b), "metrics"
-PY
-}
 killed() { # DIR THREADS SET...: killed after its first saved state
     local dir=$1 threads=$2
     shift 2

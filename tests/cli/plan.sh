@@ -12,7 +12,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 [ "$(wc -l < "$tmp/paper.csv")" = 117 ] || fail "116 rows and a header"
 want="run,budget,s,r,loop,bptt,d_model,n_head,n_prelude,n_recur,n_coda,n_once,n_rec,n_inject,\
 n_embed,flops_per_token,tokens,steps,batch_tokens,lr_base,lr_matrix,lr_embed,lr_head,lr_norm,seed,\
-lr_scalar,vocab,seq_len,loop_options,lanes,micro_batch"
+lr_scalar,vocab,seq_len,loop_options,lanes,micro_batch,share,iterations,data_seed"
 [ "$(head -n 1 "$tmp/paper.csv")" = "$want" ] || fail "header"
 [ "$(cut -d, -f1 "$tmp/paper.csv" | sort | uniq -d)" = "" ] || fail "ids are unique"
 "$iso" plan grids/paper.yaml --json | python3 -c '
@@ -72,6 +72,8 @@ broken 'budgets: [1e30]
 r: 4
 widths: [10]
 batch_tokens: 999424000000' 'g.yaml:1: budgets: budget 1e+30 means more than 1e12 steps or 1e18 tokens'
+broken "$good
+share: maybe" 'g.yaml:4: share: expected true or false, found "maybe"'
 broken "$good
 dpeth: 20" 'g.yaml:4: unknown key dpeth. Did you mean depth?'
 broken "$good

@@ -21,3 +21,19 @@ steps: $2
 transfer: {width: 32, batch_tokens: $1, looped_r: 2}
 YAML
 }
+
+same() { # DIR DIR WHAT: the tensors of both files, and the metrics but for times
+    cmp -s "$1/model.safetensors" "$2/model.safetensors" || fail "$3: other weights"
+    python3 - "$1" "$2" <<'PY' || fail "$3: other moments or metrics"
+import json, struct, sys
+def tensors(path):
+    b = open(path + "/optimiser.safetensors", "rb").read()
+    return b[8 + struct.unpack("<Q", b[:8])[0]:]
+def metrics(path):
+    lines = [json.loads(l) for l in open(path + "/metrics.jsonl")]
+    return [{k: v for k, v in l.items() if k not in ("seconds", "gflops", "tokens_per_second")} for l in lines]
+a, b = sys.argv[1:]
+assert tensors(a) == tensors(b), "moments"
+assert metrics(a) == metrics(b), "metrics"
+PY
+}

@@ -118,7 +118,8 @@ static inline void golden_line(struct golden_case *c, const char *key, char *res
                  {"vocab", &a->vocab},     {"vocab_padded", &a->vocab_padded},
                  {"prelude", &a->prelude}, {"recur", &a->recur},
                  {"coda", &a->coda},       {"r", &a->r},
-                 {"window", &a->bptt},     {"T", &a->seq_len}};
+                 {"window", &a->bptt},     {"T", &a->seq_len},
+                 {"share", &a->share}};
     static const char *const rates[5] = {"rate_muon", "rate_embed", "rate_head", "rate_norm",
                                          "rate_scalar"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
@@ -195,11 +196,15 @@ struct golden_walk {
 static inline void golden_walk_line(void *ctx, const char *key, char *rest)
 {
     struct golden_walk *w = ctx;
+    if (iso_str_eq(key, "case"))
+        w->c.arch.share = 1; /* unless the case says otherwise */
     if (!iso_str_eq(key, "end")) {
         golden_line(&w->c, key, rest);
         return;
     }
     w->c.T = (size_t)w->c.arch.seq_len;
+    w->c.arch.unshared = !w->c.arch.share;
+    w->c.arch.sets = w->c.arch.share ? 1 : w->c.arch.r;
     w->c.arch.n_head = w->c.arch.d_model / w->c.arch.head;
     w->c.arch.depth = w->c.arch.prelude + w->c.arch.r * w->c.arch.recur + w->c.arch.coda;
     for (size_t i = 0; i < w->common.n_recipe; i++)

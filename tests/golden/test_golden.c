@@ -75,7 +75,7 @@ static void test_gradients(void **state)
     (void)state;
     if (is_bf16())
         skip();
-    assert_int_equal(golden_walk(GOLDEN "grads.txt", check_gradients), 54);
+    assert_int_equal(golden_walk(GOLDEN "grads.txt", check_gradients), 66);
 }
 
 /* Every element of every gradient, not only a summary. */
@@ -148,7 +148,7 @@ static void check_training(struct golden_case *c)
 static void test_training(void **state)
 {
     (void)state;
-    assert_int_equal(golden_walk(GOLDEN "train.txt", check_training), 12);
+    assert_int_equal(golden_walk(GOLDEN "train.txt", check_training), 15);
 }
 
 /* Token by token with the cache, against whole forward passes in PyTorch. */
@@ -181,7 +181,7 @@ static void test_depth(void **state)
     (void)state;
     if (is_bf16())
         skip();
-    assert_int_equal(golden_walk(GOLDEN "depth.txt", check_depth), 16);
+    assert_int_equal(golden_walk(GOLDEN "depth.txt", check_depth), 22);
 }
 
 static void check_polar(const struct iso_safetensors *file, const struct iso_tensor *input)

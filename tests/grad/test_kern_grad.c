@@ -32,7 +32,7 @@ struct grad_case {
 };
 
 static unsigned char scratch[1 << 20] __attribute__((aligned(64)));
-static struct iso_ws ws = {scratch, 0};
+static struct iso_ws ws = {.bytes = scratch};
 static const int32_t token[ROWS] = {3, 0, 3, 1, 2};
 static const int32_t target[ROWS] = {3, 8, -1, 0, 3};
 
@@ -133,15 +133,15 @@ static void rope_bwd(const struct iso_kern *k, float *dx, const float *dy, const
 static size_t attention(const struct iso_kern *k, float *y, const float *x)
 {
     float lse[HEADS * ROWS];
-    k->attention(y, lse, iso_attend_all(x, ROWS, HEADS * HEAD), HEADS, HEAD, &ws);
+    k->attention(y, lse, iso_attend_all(x, ROWS, HEADS * HEAD), iso_all_heads(HEADS, HEAD), &ws);
     return ROWS * HEADS * HEAD;
 }
 
 static void attention_bwd(const struct iso_kern *k, float *dx, const float *dy, const float *x)
 {
     float lse[HEADS * ROWS], y[ROWS * HEADS * HEAD];
-    k->attention(y, lse, iso_attend_all(x, ROWS, HEADS * HEAD), HEADS, HEAD, &ws);
-    k->attention_bwd(dx, dy, y, lse, x, ROWS, HEADS, HEAD, &ws);
+    k->attention(y, lse, iso_attend_all(x, ROWS, HEADS * HEAD), iso_all_heads(HEADS, HEAD), &ws);
+    k->attention_bwd(dx, dy, y, lse, x, ROWS, iso_all_heads(HEADS, HEAD), &ws);
 }
 
 static size_t relu2(const struct iso_kern *k, float *y, const float *x)

@@ -22,12 +22,13 @@ enum { T = 10, N = 2, VOCAB = 20, SIGNS = 3 };
 #define TOLERANCE 0.02
 
 static struct iso_model *make_model(const struct iso_kern *kern, const struct iso_loop_ops *loop,
-                                    int64_t opt, int64_t r)
+                                    int64_t opt, int64_t r, bool unshared)
 {
     struct iso_err err;
     struct iso_arch a = {.loop = loop,
                          .loop_opt = {opt},
                          .r = r,
+                         .unshared = unshared,
                          .depth = 2 + 2 * r,
                          .prelude = 1,
                          .coda = 1,
@@ -84,8 +85,9 @@ static void check_along(struct iso_pass *p, struct iso_model *m, const int32_t *
     double slope = (after - before) / (2 * h);
     double tolerance = TOLERANCE * sqrt(k->dot(g, g, t->n)) + (double)FLT_EPSILON * after / h;
     if (!(fabs(slope - want) < tolerance))
-        fail_msg("%s, %s, %s, r=%d: slope %g, gradient %g, tolerance %g", k->name,
-                 m->arch.loop->name, t->name, (int)m->arch.r, slope, want, tolerance);
+        fail_msg("%s, %s, %s, r=%d%s: slope %g, gradient %g, tolerance %g", k->name,
+                 m->arch.loop->name, t->name, (int)m->arch.r, m->arch.share ? "" : " unshared",
+                 slope, want, tolerance);
 }
 
 static void check_tensor(struct iso_pass *p, struct iso_model *m, const int32_t *rows,
@@ -124,9 +126,9 @@ static float *gradient(struct iso_model *m, const int32_t *rows, int window)
 }
 
 static void check_loop(const struct iso_kern *kern, const struct iso_loop_ops *loop, int64_t opt,
-                       int64_t r)
+                       int64_t r, bool unshared)
 {
-    struct iso_model *m = make_model(kern, loop, opt, r);
+    struct iso_model *m = make_model(kern, loop, opt, r, unshared);
     int32_t rows[N * (T + 1)];
     random_rows(rows);
     float *grad = gradient(m, rows, (int)r);
@@ -166,7 +168,7 @@ static void check_windows(const struct iso_loop_ops *loop, const int32_t *rows)
     enum { R = 4 };
     const struct iso_loop_option *o = &loop->option[0];
     struct iso_model *m =
-        make_model(iso_kern_get("ref"), loop, o->max > o->min ? o->min + 1 : o->min, R);
+        make_model(iso_kern_get("ref"), loop, o->max > o->min ? o->min + 1 : o->min, R, false);
     bool starves = false;
     for (int window = 1; window <= R; window++) {
         float *grad = gradient(m, rows, window);
@@ -191,16 +193,19 @@ static void test_windows(void **state)
             check_windows(iso_loops[i], rows);
 }
 
-/* Each row of the table, each option at its least and at its greatest that is still small. */
+/* Each row of the table, each option at its least and at its greatest that is still small, with
+ * shared iterations and without. */
 static void check_loops(const struct iso_kern *kern)
 {
     for (size_t i = 0; iso_loops[i]; i++) {
         const struct iso_loop_option *o = &iso_loops[i]->option[0];
         int64_t most = o->max < o->min + 2 ? o->max : o->min + 2;
         int64_t r = iso_loops[i]->looped ? 3 : 1;
-        check_loop(kern, iso_loops[i], o->name ? o->min : 0, r);
-        if (o->name)
-            check_loop(kern, iso_loops[i], most, r);
+        for (int unshared = 0; unshared <= iso_loops[i]->looped; unshared++) {
+            check_loop(kern, iso_loops[i], o->name ? o->min : 0, r, unshared);
+            if (o->name)
+                check_loop(kern, iso_loops[i], most, r, unshared);
+        }
     }
 }
 

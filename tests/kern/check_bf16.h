@@ -23,7 +23,7 @@ static void test_exact(void **state)
         a[i] = (float)(i * 7 % 23) - 11;
     for (size_t i = 0; i < K * N; i++)
         b[i] = (float)(i * 5 % 19) - 9;
-    struct iso_ws ws = {iso_alloc_aligned(iso_kern_ws_bytes(8, 8), 1), 0};
+    struct iso_ws ws = {.bytes = iso_alloc_aligned(iso_kern_ws_bytes(8, 8), 1)};
     struct iso_packed p = {iso_alloc_aligned(table_under_test.pack_bytes(K, N), 1), K, N};
     table_under_test.pack(&p, b, N, false);
     table_under_test.gemm(c, N, a, K, false, &p, M, 0, &ws);

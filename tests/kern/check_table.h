@@ -289,6 +289,23 @@ static void check_rope(struct tables *t, size_t M, size_t T, size_t H, size_t Q)
     buffer_check_free(&dy, "rope");
 }
 
+/* The gradient of a weight has the bits of pack and gemm. */
+static void check_weight_grad(struct tables *t, size_t M, size_t K, size_t N)
+{
+    struct buffer a = buffer_random(K * M, 1), b = buffer_random(K * N, 2);
+    struct buffer got = buffer_random(M * N, 3), wanted = buffer_copy(&got);
+    struct iso_packed packed = {iso_alloc_aligned(t->k->pack_bytes(K, N), 1), K, N};
+    tables_ready(t, 1, 8);
+    t->k->weight_grad(got.at, a.at, b.at, packed.bytes, K, M, N, &t->ws);
+    assert_int_equal(t->ws.macs, M * K * N);
+    t->k->pack(&packed, b.at, N, false);
+    t->k->gemm(wanted.at, N, a.at, M, true, &packed, M, 1, &t->ws);
+    compare("weight_grad", &got, &wanted, 0, 0);
+    free(packed.bytes);
+    buffer_check_free(&a, "weight_grad");
+    buffer_check_free(&b, "weight_grad");
+}
+
 /* Root mean square of the difference against that of the values: the sums of the backward cancel,
  * so entries have no useful bound of their own.  `u` counts the worst case of a chain of `n`. */
 static void compare_norm(const char *what, struct buffer *got, struct buffer *wanted, double n,
@@ -321,7 +338,7 @@ static void check_attention_pieces(struct tables *t, const struct iso_kern *k,
         struct buffer o = buffer_new(n * D), l = buffer_new(H * n);
         struct iso_attended x = {qkv->at + first * 3 * D, kv.at, 3 * D, 2 * D, first, n};
         uint64_t before = t->ws.macs;
-        k->attention(o.at, l.at, x, H, Q, &t->ws);
+        k->attention(o.at, l.at, x, iso_all_heads(H, Q), &t->ws);
         assert_int_equal(t->ws.macs - before, n * (2 * first + n + 1) * D);
         assert_memory_equal(o.at, out->at + first * D, n * D * sizeof(float));
         for (size_t h = 0; h < H; h++)
@@ -340,12 +357,12 @@ static void check_attention(struct tables *t, size_t T, size_t H, size_t Q)
     struct buffer lse1 = buffer_new(H * T), lse2 = buffer_new(H * T);
     struct buffer d1 = buffer_new(T * 3 * D), d2 = buffer_new(T * 3 * D);
     tables_ready(t, T, Q);
-    t->k->attention(out1.at, lse1.at, iso_attend_all(qkv.at, T, D), H, Q, &t->ws);
+    t->k->attention(out1.at, lse1.at, iso_attend_all(qkv.at, T, D), iso_all_heads(H, Q), &t->ws);
     assert_int_equal(t->ws.macs, T * (T + 1) * D);
-    t->k->attention_bwd(d1.at, dout.at, out1.at, lse1.at, qkv.at, T, H, Q, &t->ws);
+    t->k->attention_bwd(d1.at, dout.at, out1.at, lse1.at, qkv.at, T, iso_all_heads(H, Q), &t->ws);
     assert_int_equal(t->ws.macs, 3 * T * (T + 1) * D);
-    t->ref->attention(out2.at, lse2.at, iso_attend_all(qkv.at, T, D), H, Q, &t->ws);
-    t->ref->attention_bwd(d2.at, dout.at, out2.at, lse2.at, qkv.at, T, H, Q, &t->ws);
+    t->ref->attention(out2.at, lse2.at, iso_attend_all(qkv.at, T, D), iso_all_heads(H, Q), &t->ws);
+    t->ref->attention_bwd(d2.at, dout.at, out2.at, lse2.at, qkv.at, T, iso_all_heads(H, Q), &t->ws);
     assert_int_equal(t->ws.macs, 6 * T * (T + 1) * D);
 
     check_attention_pieces(t, t->k, &qkv, &out1, &lse1, T, H, Q);
@@ -360,6 +377,31 @@ static void check_attention(struct tables *t, size_t T, size_t H, size_t Q)
     compare_norm("attention_bwd", &d1, &d2, (double)(T + 4 * Q + 32), u);
     buffer_check_free(&qkv, "attention");
     buffer_check_free(&dout, "attention");
+}
+
+/* Scores between −32 and 32, the most that attention must stand. */
+static void check_attention_large(struct tables *t)
+{
+    enum { T = 40, Q = 16 };
+    struct buffer qkv = buffer_random(T * 3 * Q, 1), dout = buffer_random(T * Q, 2);
+    struct buffer out1 = buffer_new(T * Q), out2 = buffer_new(T * Q);
+    struct buffer lse1 = buffer_new(T), lse2 = buffer_new(T);
+    struct buffer d1 = buffer_new(T * 3 * Q), d2 = buffer_new(T * 3 * Q);
+    for (size_t i = 0; i < T * 3 * Q; i++)
+        if (i % (3 * Q) < 2 * Q) /* of q and k; every eighth row all alike: a score of 32 */
+            qkv.at[i] = qkv.at[i] < 0 || i / (3 * Q) % 8 == 0 ? -sqrtf(8) : sqrtf(8);
+    tables_ready(t, T, Q);
+    t->k->attention(out1.at, lse1.at, iso_attend_all(qkv.at, T, Q), 1, Q, &t->ws);
+    t->k->attention_bwd(d1.at, dout.at, out1.at, lse1.at, qkv.at, T, 1, Q, &t->ws);
+    t->ref->attention(out2.at, lse2.at, iso_attend_all(qkv.at, T, Q), 1, Q, &t->ws);
+    t->ref->attention_bwd(d2.at, dout.at, out2.at, lse2.at, qkv.at, T, 1, Q, &t->ws);
+    double u = UNIT + t->u_attention, score = (Q + 8) * 32 * u; /* the error of a score */
+    assert_true(lse2.at[0] > 31.9);
+    compare("large scores, lse", &lse1, &lse2, 4 * u, score + 4e-7);
+    compare("large scores, out", &out1, &out2, 4 * u, 12 * score);
+    compare_norm("large scores, backward", &d1, &d2, 4 * (Q + 8) * 32, u);
+    buffer_check_free(&qkv, "large scores");
+    buffer_check_free(&dout, "large scores");
 }
 
 static void check_xent(struct tables *t, size_t M, size_t V, size_t V_real, float cap, float size)
@@ -414,7 +456,7 @@ static void check_nan(struct tables *t)
     float qkv[2 * 3 * 8] = {0}, out[2 * 8], lse[2];
     qkv[3 * 8 + 2] = NAN; /* in the second query */
     tables_ready(t, 2, 8);
-    k->attention(out, lse, iso_attend_all(qkv, 2, 8), 1, 8, &t->ws);
+    k->attention(out, lse, iso_attend_all(qkv, 2, 8), iso_all_heads(1, 8), &t->ws);
     assert_true(isnan(lse[1]) && isnan(out[8]) && !isnan(lse[0]) && out[0] == 0);
 }
 
@@ -439,10 +481,13 @@ static void check_table(const struct iso_kern *k, double u_gemm, double u_attent
         for (int bits = 0; bits < 8; bits++)
             check_gemm(&t, shapes[i][0], shapes[i][1], shapes[i][2], bits & 1, bits & 2,
                        bits & 4 ? 1.0f : 0.0f);
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        check_weight_grad(&t, shapes[i][0], shapes[i][1], shapes[i][2]);
     for (size_t i = 0; i < COUNT(heads); i++) {
         check_rope(&t, 7, 3, heads[i][1], heads[i][2]);
         check_attention(&t, heads[i][0], heads[i][1], heads[i][2]);
     }
+    check_attention_large(&t);
     check_xent(&t, 1, 1, 1, 15, 1);
     check_xent(&t, 9, 64, 50, 15, 3);
     check_xent(&t, 6, 64, 64, 2, 30);

@@ -89,12 +89,13 @@ TIMED(rmsnorm_bwd, rmsnorm_bwd(t->y, t->g, t->z, t->x, t->g, t->small, ROWS, WID
 TIMED(qk_rope_norm, qk_rope_norm(t->z, t->small, t->x, t->y, ROWS, ROWS, 0, HEADS, HEAD))
 TIMED(qk_rope_norm_bwd,
       qk_rope_norm_bwd(t->z, t->logits, t->small, t->x, t->y, ROWS, ROWS, 0, HEADS, HEAD))
-TIMED(attention, attention(t->y, t->small, iso_attend_all(t->z, ROWS, WIDTH), HEADS, HEAD, &t->ws))
-TIMED(attention_bwd,
-      attention_bwd(t->logits, t->y, t->x, t->small, t->z, ROWS, HEADS, HEAD, &t->ws))
+TIMED(attention, attention(t->y, t->small, iso_attend_all(t->z, ROWS, WIDTH),
+                           iso_all_heads(HEADS, HEAD), &t->ws))
+TIMED(attention_bwd, attention_bwd(t->logits, t->y, t->x, t->small, t->z, ROWS,
+                                   iso_all_heads(HEADS, HEAD), &t->ws))
 TIMED(attention_one,
       attention(t->y, t->small, (struct iso_attended){t->x, t->z, WIDTH, 2 * WIDTH, ROWS - 1, 1},
-                HEADS, HEAD, &t->ws))
+                iso_all_heads(HEADS, HEAD), &t->ws))
 TIMED(relu2, relu2(t->y, t->x, CELLS))
 TIMED(relu2_bwd, relu2_bwd(t->y, t->x, t->z, CELLS))
 TIMED(softcap_xent,

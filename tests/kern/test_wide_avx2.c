@@ -45,7 +45,7 @@ static void check_exponential(vf (*f)(vf), double (*exact)(double), double limit
 
 static vf exp_of(vf x)
 {
-    return v_exp(x);
+    return v_exp_small(x);
 }
 
 static vf expm1_of(vf x)
@@ -61,16 +61,51 @@ static void test_exponentials(void **state)
     float outside[] = {-1e30f, -100, 100, 1e30f, -INFINITY, INFINITY, NAN, -0.0f};
     float y[VW];
     for (size_t i = 0; i < COUNT(outside); i++) {
-        v_store(y, v_exp(v_set1(outside[i])));
+        v_store(y, v_expm1(v_set1(outside[i])));
         if (isnan(outside[i]))
             assert_true(isnan(y[0]));
         else if (outside[i] < -1)
-            assert_true(y[0] >= 0 && y[0] < 2e-38f);
+            assert_true(y[0] == -1);
         else if (outside[i] > 1)
             assert_true(y[0] > 6e37f && isfinite(y[0]));
         else
-            assert_true(y[0] == 1);
+            assert_true(y[0] == 0);
     }
+    v_store(y, v_exp_small(v_set1(NAN)));
+    assert_true(isnan(y[0]));
+}
+
+static void test_log(void **state)
+{
+    (void)state;
+    double worst = 0;
+    float y[VW];
+    for (double x = 1.2e-38; x < 3e38; x *= 1.00037) {
+        v_store(y, v_log(v_set1((float)x)));
+        double e = log((double)(float)x);
+        worst = fmax(worst, fabs(y[0] - e) / fmax(fabs(e), 1e-30));
+    }
+    print_message("largest relative error %.3g\n", worst);
+    assert_true(worst <= 2e-7 && worst > 1e-8);
+    v_store(y, v_log(v_set1(1)));
+    assert_true(y[0] == 0);
+    v_store(y, v_log(v_set1(NAN)));
+    assert_true(isnan(y[0]));
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    vf x[VW];
+    float y[VW];
+    for (size_t i = 0; i < VW; i++) {
+        for (size_t j = 0; j < VW; j++)
+            y[j] = (float)((i * 37 + j * j * 11) % 101);
+        x[i] = v_load(y);
+    }
+    v_store(y, v_sums(x));
+    for (size_t i = 0; i < VW; i++)
+        assert_true(y[i] == v_sum(x[i])); /* whole numbers: no rounding */
 }
 
 int main(void)
@@ -82,6 +117,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wide),
         cmocka_unit_test(test_exponentials),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

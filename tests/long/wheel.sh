@@ -12,6 +12,8 @@ set -- "$B"/python/isodepth-*-py3-none-manylinux*_x86_64.whl
 python3 -m venv "$work/venv" || { echo "python3-venv is missing"; exit 77; }
 "$work/venv/bin/pip" -q install --no-index "$1" || die "the wheel does not install"
 cp -r tests "$work/tests" # the package must come from the wheel, not from the source tree
+mkdir "$work/examples"
+cp examples/notebook.ipynb "$work/examples"
 cd "$work"
 env -i HOME="$work" PATH=/nowhere "$work/venv/bin/python" - <<'PY' || die "the fit of an empty environment"
 import isodepth
@@ -28,5 +30,6 @@ PY
 "$work/venv/bin/isodepth" version | grep -q isodepth || die "the command isodepth"
 ldd "$work"/venv/lib/python3*/site-packages/isodepth/lib/libisodepth.so |
     grep -vE 'linux-vdso|libm\.so|libc\.so|ld-linux' && die "the library needs more than the C library"
-"$work/venv/bin/pip" -q install pandas numpy pyarrow >/dev/null 2>&1 || echo "without PyPI: fewer tests"
+"$work/venv/bin/pip" -q install pandas numpy nbclient ipykernel >/dev/null 2>&1 ||
+    echo "without PyPI: pandas, numpy, nbclient and ipykernel are not there"
 "$work/venv/bin/python" tests/python/run.py

@@ -69,6 +69,24 @@ static void test_inline(void **state)
     iso_str_release(&json);
 }
 
+/* The answer names the table, not the folder that held it for a moment. */
+static void test_inline_names(void **state)
+{
+    (void)state;
+    char message[512] = "";
+    char *answer = isodepth_call(
+        "fit",
+        "{" FAST "\"law\": \"chinchilla\", \"fix\": [\"alpha=0.3\", \"beta=0.3\", \"E=1.6\"], "
+        "\"inputs\": [{\"name\": \"mine\", \"text\": "
+        "\"n,tokens,loss\\n1e8,1e9,3\\n2e8,1e9,2.9\\n4e8,1e9,2.8\\n4e8,2e9,2.7\\n1e8,2e9,nan\\n\"}]"
+        "}",
+        NULL, NULL, message, sizeof message);
+    assert_string_equal(message, "");
+    assert_non_null(strstr(answer, "\"file\": \"mine\""));
+    assert_null(strstr(answer, "/tmp"));
+    free(answer);
+}
+
 static const struct {
     const char *command, *json, *message;
 } wrong[] = {
@@ -80,7 +98,12 @@ static const struct {
     {"fit", "{" PAPER ", \"law\": \"jiont\"}", "--law: expected joint"},
     {"fit", "{" PAPER ", \"law\": {}}", "law: a text, a number, true, false or a list"},
     {"fit", "{\"inputs\": [3]}", "inputs: a path is expected"},
-    {"fit", "{\"inputs\": [{\"name\": \"../x\", \"text\": \"\"}]}", "inputs: a path is expected"},
+    {"fit", "{\"inputs\": [{\"name\": \"../x\", \"text\": \"\"}]}",
+     "inputs: a table cannot be called \"../x\""},
+    {"fit", "{\"inputs\": [{\"name\": \"a\", \"text\": \"\"}, {\"name\": \"a\", \"text\": \"\"}]}",
+     "inputs: two tables are called a; give each its own name"},
+    {"power", "{" PAPER ", \"from\": {\"name\": \"pilot\", \"text\": \"n,tokens\\n1,2\\n\"}}",
+     "pilot: column loss is missing"},
     {"fit", "{\"inputs\": [{\"name\": \"mine\", \"text\": \"n,tokens\\n1,2\\n\"}]}",
      "mine: column loss is missing"},
     {"fit", "{}", "RUNS... is missing"},
@@ -143,8 +166,9 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit),  cmocka_unit_test(test_inline),  cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_stop), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_fit),          cmocka_unit_test(test_inline),
+        cmocka_unit_test(test_inline_names), cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_stop),         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static const struct {
     {HEADER "1e18,2,5e7,4e7,1e6,\"1e9\"x,3.1\n", "t:2: text after a closing quote"},
     {"run," HEADER "a," GOOD "a,1e18,2,5e7,4e7,1e6,1e9,3.2\n",
      "t:3: run a is also at t:2 with other numbers; give repeats of a design their own run names "
-     "and seeds"},
+     "and seeds, and for checkpoints of one run name the column with `cluster`"},
     {"[1, 2]\n", "t:1: a JSON object is expected for each run: {\"loss\": ..., ...}"},
     {"{\"budget\": 1e18, \"n_once\": 1e8}\n",
      "t: column loss is missing. Found: budget, n_once. Name it with `columns` loss=NAME"},

@@ -98,33 +98,53 @@ static double attention_macs(const struct iso_arch *a, double T, double *backwar
     return 2 * pairs * d;
 }
 
-static void test_counted_macs(void **state)
+static void check_macs(const struct iso_arch *a)
 {
-    (void)state;
     size_t T = 24, n = 2;
     int32_t rows[2 * 25];
     fill_rows(rows, 50);
+    struct iso_model *m = make_model(a, true);
+    struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, n, (int)a->r, (int)a->bptt});
+    float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
+    iso_pass_train(p, (struct iso_batch){rows, n, T, 0, NULL}, 1, grad);
+    double back, fore = attention_macs(a, (double)T, &back);
+    double once = (double)(a->prelude + a->coda), in = (double)a->recur;
+    double attention =
+        (double)n * (once * (fore + back) + in * ((double)a->r * fore + (double)a->bptt * back));
+    double want = (double)(n * T) * planned_macs(a) + attention;
+    if ((double)p->ws.macs != want)
+        fail_msg("%s r=%d k=%d share=%d: %.0f multiply-adds, planned %.0f", a->loop->name,
+                 (int)a->r, (int)a->bptt, (int)a->share, (double)p->ws.macs, want);
+    free(grad);
+    iso_pass_free(p);
+    iso_model_free(m);
+}
+
+/* The control of a looped design: own weights for every iteration. */
+static struct iso_arch unshared_of(struct iso_arch a)
+{
+    struct iso_err err;
+    a.unshared = 1;
+    if (iso_arch_build(&a, NULL, &err) != ISO_OK)
+        fail_msg("%s", err.msg);
+    return a;
+}
+
+static void test_counted_macs(void **state)
+{
+    (void)state;
     for (int i = 0; i < n_mechanism; i++) {
         bool full = iso_loop_find(mechanisms[i].loop)->full_bptt_only;
-        for (int64_t r = 2; r <= 4; r += 2)
+        for (int64_t r = 2; r <= 4; r += 2) {
+            struct iso_arch a;
             for (int64_t k = full ? r : 1; k <= r; k++) {
-                struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, r, k);
-                struct iso_model *m = make_model(&a, true);
-                struct iso_pass *p = iso_pass_new(m, (struct iso_pass_size){T, n, (int)r, (int)k});
-                float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
-                iso_pass_train(p, (struct iso_batch){rows, n, T, 0, NULL}, 1, grad);
-                double back, fore = attention_macs(&a, (double)T, &back);
-                double once = (double)(a.prelude + a.coda), in = (double)a.recur;
-                double attention =
-                    (double)n * (once * (fore + back) + in * ((double)r * fore + (double)k * back));
-                double want = (double)(n * T) * planned_macs(&a) + attention;
-                if ((double)p->ws.macs != want)
-                    fail_msg("%s r=%d k=%d: %.0f multiply-adds, planned %.0f", mechanisms[i].loop,
-                             (int)r, (int)k, (double)p->ws.macs, want);
-                free(grad);
-                iso_pass_free(p);
-                iso_model_free(m);
+                a = make_arch(mechanisms[i].loop, mechanisms[i].opt, r, k);
+                check_macs(&a);
             }
+            struct iso_arch control = unshared_of(a);
+            assert_true(iso_arch_account(&control).flops == iso_arch_account(&a).flops);
+            check_macs(&control);
+        }
     }
 }
 
@@ -235,6 +255,76 @@ static void test_copies(void **state)
     free(h);
     iso_model_free(m);
     iso_model_free(u);
+}
+
+/* The tensor of a looped model that a tensor of its unshared control is a copy of. */
+static const struct iso_param *shared_tensor(const struct iso_model *m, const struct iso_param *t)
+{
+    char name[64];
+    int layer, set, used = 0;
+    if (sscanf(t->name, "transformer.recur.%d%n", &layer, &used) == 1)
+        snprintf(name, sizeof name, "transformer.recur.%d%s", layer % (int)m->arch.recur,
+                 t->name + used);
+    else if (sscanf(t->name, "inject.%d%n", &set, &used) == 1)
+        snprintf(name, sizeof name, "inject%s", t->name + used);
+    else
+        snprintf(name, sizeof name, "%s", t->name);
+    const struct iso_param *found = iso_params_find(&m->params, name);
+    assert_non_null(found);
+    return found;
+}
+
+static double train_loss(const struct iso_model *m, float **grad, const int32_t *rows)
+{
+    struct iso_pass_size size = {24, 1, (int)m->arch.r, (int)m->arch.r};
+    struct iso_pass *p = iso_pass_new(m, size);
+    *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
+    double loss = iso_pass_train(p, (struct iso_batch){rows, 1, 24, 0, NULL}, 1, *grad);
+    iso_pass_free(p);
+    return loss;
+}
+
+/* The unshared control whose iterations are copies computes what the looped model does, to the last
+ * bit, and the looped model's gradient is the sum over the copies. */
+static void check_control(const struct iso_arch *a, const int32_t *rows)
+{
+    struct iso_arch control = unshared_of(*a);
+    struct iso_model *m = make_model(a, true), *u = make_model(&control, true);
+    float *want, *got;
+    for (size_t i = 0; i < u->params.n; i++) {
+        const struct iso_param *t = &u->params.at[i];
+        memcpy(u->w + t->offset, m->w + shared_tensor(m, t)->offset, t->n * sizeof(float));
+    }
+    iso_model_pack(u);
+    assert_true(train_loss(m, &want, rows) == train_loss(u, &got, rows));
+    float *sum = ISO_NEW_N(float, m->params.floats);
+    for (size_t i = 0; i < u->params.n; i++) {
+        const struct iso_param *t = &u->params.at[i];
+        kern->add(sum + shared_tensor(m, t)->offset, got + t->offset, t->n);
+    }
+    for (size_t i = 0; i < m->params.n; i++) {
+        const struct iso_param *t = &m->params.at[i];
+        double norm = sqrt(kern->dot(want + t->offset, want + t->offset, t->n));
+        kern->axpy(sum + t->offset, -1, want + t->offset, t->n);
+        if (!(sqrt(kern->dot(sum + t->offset, sum + t->offset, t->n)) <= 1e-5 * norm))
+            fail_msg("%s, %s: not the sum of the copies' gradients", a->loop->name, t->name);
+    }
+    free(want);
+    free(got);
+    free(sum);
+    iso_model_free(m);
+    iso_model_free(u);
+}
+
+static void test_control(void **state)
+{
+    (void)state;
+    int32_t rows[25];
+    fill_rows(rows, 25);
+    for (int i = 0; i < n_mechanism; i++) {
+        struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, 3, 0);
+        check_control(&a, rows);
+    }
 }
 
 /* hyper at its start: alpha picks lane i mod K, the lanes collect every output once. */
@@ -558,8 +648,9 @@ static void test_checkpoint(void **state)
     int fd = mkstemp(path);
     close(fd);
     struct iso_err err;
-    for (int i = 0; i < n_mechanism; i++) {
-        struct iso_arch a = make_arch(mechanisms[i].loop, mechanisms[i].opt, 2, 0);
+    for (int i = 0; i < 2 * n_mechanism; i++) {
+        struct iso_arch a = make_arch(mechanisms[i / 2].loop, mechanisms[i / 2].opt, 2, 0);
+        a = i % 2 ? unshared_of(a) : a;
         struct iso_model *m = make_model(&a, false), *n;
         assert_int_equal(iso_model_save(m, path, NULL, 0, &err), ISO_OK);
         assert_int_equal(iso_model_load(&n, NULL, path, kern, false, &err), ISO_OK);
@@ -579,7 +670,7 @@ int main(void)
         cmocka_unit_test(test_start),        cmocka_unit_test(test_kv_budget),
         cmocka_unit_test(test_draws),        cmocka_unit_test(test_scorer),
         cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_prefill),
-        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_families),     cmocka_unit_test(test_control),
     };
     list_mechanisms();
     iso_kern_best(&kern, NULL);

@@ -280,6 +280,53 @@ static void test_ids(void **state)
     iso_arena_release(&hyper.arena);
 }
 
+/* The unshared control: all executed parameters are unique, the rest is as in the looped run. */
+static void check_control(struct iso_grid grid, const struct iso_loop_ops *loop, int64_t opt)
+{
+    struct iso_plan_run looped, control;
+    struct iso_err err = {""};
+    const char *key;
+    grid.loop = (struct iso_loop_choice){.ops = loop, .opt = {opt}};
+    grid.bptt = ISO_BPTT_FULL;
+    assert_int_equal(iso_grid_run(&looped, &grid, 1e18, 4, 10, 1, &key, &err), ISO_OK);
+    grid.share = false;
+    assert_int_equal(iso_grid_run(&control, &grid, 1e18, 4, 10, 1, &key, &err), ISO_OK);
+    const struct iso_account *a = &looped.account, *b = &control.account;
+    assert_true(control.arch.law_r == 1 && control.arch.r == 4);
+    assert_true(b->n_rec == 0 && b->n_once == 20 * 12.0 * 640 * 640);
+    assert_true(b->n_norm == (2 * 20 + 3) * 640.0 && b->flops == a->flops);
+    double B = loop == &iso_loop_diagonal && opt ? 640.0 * 640 : 0; /* runs once: one for all */
+    assert_true(b->n_inject == 4 * (a->n_inject - B) + B);
+    assert_memory_equal(&looped.rates, &control.rates, sizeof looped.rates);
+    assert_int_equal(looped.tokens, control.tokens);
+    assert_string_not_equal(looped.id, control.id);
+    grid.bptt = ISO_BPTT_HALF;
+    assert_int_equal(iso_grid_run(&control, &grid, 1e18, 4, 10, 1, &key, &err), ISO_BAD_INPUT);
+    assert_string_equal(key, "bptt");
+}
+
+static void test_control(void **state)
+{
+    (void)state;
+    struct plan p;
+    load(&p, "grids/paper.yaml");
+    for (size_t i = 0; iso_loops[i]; i++) {
+        const struct iso_loop_option *o = &iso_loops[i]->option[0];
+        if (!iso_loops[i]->looped)
+            continue;
+        check_control(p.grid, iso_loops[i], o->min);
+        if (o->name)
+            check_control(p.grid, iso_loops[i], o->min + 1);
+    }
+    struct iso_plan_run run;
+    struct iso_err err = {""};
+    const char *key;
+    p.grid.share = false; /* one iteration shares nothing: the plain stack */
+    assert_int_equal(iso_grid_run(&run, &p.grid, 1e18, 1, 10, 1, &key, &err), ISO_OK);
+    assert_string_equal(run.id, find(&p, 1e18, 10, 1)->id);
+    iso_arena_release(&p.arena);
+}
+
 /* Every planned column is filled from the plan, under a name of its own. */
 static void test_columns(void **state)
 {
@@ -315,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_ids),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_control),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,7 @@ static void check_tree(size_t lanes, int workers)
     }
     if (workers == 1) /* log2(lanes) + 1 */
         assert_true(blocks <= 1 + (size_t)ceil(log2((double)lanes + 1)));
-    struct iso_gradient g = iso_lane_blocks_rest(of, workers, lanes, list);
+    struct iso_gradient g = iso_lane_blocks_rest(of, workers, 0, lanes, list);
     for (size_t i = 0; i < g.n_add; i++)
         *g.add[i].to += *g.add[i].from;
     assert_true(*g.total == sum_by_hand(x, lanes));

@@ -3,6 +3,7 @@
  1. r = 1 equals a plain stack of layers, written again with complex-number RoPE, one head at a time.
  2. A looped model equals the unrolled one whose iterations own copies of the shared weights: the loss, and each gradient as the sum
     over the copies of the last `window` iterations. This is what truncated BPTT means; window = r is the full gradient.
+    The unshared control equals a second writing with each iteration's own weights.
  3. Central differences along a random direction of each tensor.
  4. Polar Express in fp32 maps singular values >= 1e-3 of its normalised input into [0.858, 1.142]; MuonH keeps the norm of a matrix.
  5. The speed peer (bench/torch_train.py) is the same model: gradients, and weights after three steps.
@@ -130,6 +131,34 @@ def check_unrolled():
         report(name, error, 1e-10)
 
 
+def own2(p, c, i):
+    """What iteration i of the unshared control uses, under the names of a shared one."""
+    mine = {n: w for n, w in p.items() if ".recur." not in n and not n.startswith("inject.")}
+    for n, w in p.items():
+        parts = n.split(".")
+        if parts[1:2] == ["recur"] and int(parts[2]) // c.recur == i:
+            mine[".".join(parts[:2] + [str(int(parts[2]) % c.recur)] + parts[3:])] = w
+        if parts[0] == "inject" and parts[1] in (str(i), "B"):
+            mine["inject." + parts[-1]] = w
+    return mine
+
+
+def check_unshared():
+    rows, worst = tokens("tokens", (2, 13), 50), 0.0
+    for c in make.unshared():
+        p = make.weights(c, make.own_recipe(c))
+        loss, _, _, grads = loss_and_grads(p, c, rows)
+        q = {n: w.clone().requires_grad_() for n, w in p.items()}
+        e = part2(q, c, "prelude", norm2(F.embedding(rows[:, :-1], q["transformer.wte.weight"]), q["norm_emb.weight"]))
+        state = [e] * max(c.lanes, 1)
+        for i in range(c.r):
+            state = iterate2(own2(q, c, i), c, e, state, i)
+        loss2 = tail2(q, c, sum(state), rows)
+        loss2.backward()
+        worst = max([worst, abs(float(loss - loss2.detach()))] + [distance(grads[n], q[n].grad) for n in grads])
+    report("the unshared control equals a second writing", worst, 1e-10)
+
+
 def loss_only(p, c, rows):
     with torch.no_grad():
         return token_losses(logits(p, c, rows[:, :-1]), rows[:, 1:]).mean()
@@ -245,7 +274,7 @@ def read_cases(path):
 
 
 def config(case):
-    fields = {k: int(case[k][0]) for k in Config.__dataclass_fields__ if k != "loop"}
+    fields = {k: int(case[k][0]) for k in Config.__dataclass_fields__ if k in case and k != "loop"}
     return Config(case["loop"], **fields)
 
 
@@ -267,7 +296,7 @@ def check_grad_files():
     for case in [case for name in ("grads", "full") for case in read_cases(DATA / f"{name}.txt")]:
         c = config(case)
         rows = torch.tensor(case["tokens"], dtype=torch.int64).reshape(int(case["batch"][0]), -1)
-        loss, z, nll, grads = loss_and_grads(single(c), c, rows)
+        loss, z, nll, grads = loss_and_grads(single(c, case["recipe"]), c, rows)
         worst["loss"] = max(worst["loss"], abs(float(loss) / case["loss"][0] - 1))
         for n, t in {"logits": z, "nll": nll, **grads}.items():
             kind = n if n in worst else "gradients"
@@ -295,6 +324,7 @@ def check_train_file():
 def main():
     torch.set_num_threads(1)
     check_unrolled()
+    check_unshared()
     check_differences()
     check_polar()
     check_muon_norm()

@@ -23,7 +23,7 @@ def weights(c, extra=()):
 
 
 def label(c):
-    parts = [c.loop + ("B" if c.learned_b else "") + (str(c.lanes) if c.lanes else ""), f"r{c.r}"]
+    parts = [c.loop + ("B" if c.learned_b else "") + (str(c.lanes) if c.lanes else ""), f"{'r' if c.share else 'u'}{c.r}"]
     return "-".join(parts + ([f"k{c.window}"] if c.window < c.r else []))
 
 
@@ -45,6 +45,20 @@ def odd():
     yield "odd-none", Config("none", d=32, head=32, prelude=0, recur=1, coda=0, vocab=3), (5, 1)
 
 
+def unshared():
+    """The control of each mechanism: own weights for every iteration."""
+    for name, options in MECHANISMS:
+        for r in (2, 4):
+            yield Config(name, prelude=1, recur=4 // r, coda=1, r=r, window=r, share=0, **options)
+
+
+def own_recipe(c):
+    """The injection of every iteration starts as the shared one."""
+    names = {"linear": ("weight",), "diagonal": ("a", "delta")}.get(c.loop, ()) if not c.share else ()
+    shared = {end: (base, scale) for end, base, scale in RECIPE}
+    return tuple((f"inject.{i}.{n}", *shared[f"inject.{n}"]) for i in range(c.r) for n in names)
+
+
 def small():
     """One three-layer case of each mechanism whose gradients are stored in full."""
     yield Config("none", prelude=0, recur=3, coda=0)
@@ -61,8 +75,14 @@ def trained():
     yield Config("diagonal", prelude=1, recur=2, coda=1, r=2, window=2, learned_b=1)
 
 
+def trained_unshared():
+    yield Config("linear", prelude=1, recur=1, coda=1, r=4, window=4, share=0)
+    yield Config("hyper", prelude=1, recur=2, coda=1, r=2, window=2, lanes=2, share=0)
+    yield Config("diagonal", prelude=1, recur=2, coda=1, r=2, window=2, learned_b=1, share=0)
+
+
 def head(name, c, batch, T):
-    fields = dataclasses.asdict(c).items()
+    fields = [(k, v) for k, v in dataclasses.asdict(c).items() if k != "share" or not v]
     return [f"case {name}"] + [f"{k} {v}" for k, v in fields] + [f"batch {batch}", f"T {T}"]
 
 
@@ -76,14 +96,15 @@ def numbers(key, values):
 
 def grad_case(name, c, batch=2, T=12):
     rows = tokens("tokens", (batch, T + 1), c.vocab)
-    loss, z, nll, grads = loss_and_grads(weights(c), c, rows)
-    lines = head(name, c, batch, T) + [numbers("tokens", rows.reshape(-1).tolist()), numbers("loss", [loss])]
+    loss, z, nll, grads = loss_and_grads(weights(c, own_recipe(c)), c, rows)
+    lines = head(name, c, batch, T) + recipe_lines(own_recipe(c)) + [numbers("tokens", rows.reshape(-1).tolist()), numbers("loss", [loss])]
     lines += [summary("logits", z), summary("nll", nll)] + [summary(n, g) for n, g in grads.items()]
     return lines + ["end"], {"logits": z, "nll": nll, **grads}
 
 
 def train_case(c, extra=(), batch=4, T=12):
     rows = tokens("tokens", (STEPS, batch, T + 1), c.vocab)
+    extra = extra + own_recipe(c)
     p = weights(c, extra)
     optimizer, losses, norms = Optimizer(p, RATES, STEPS), [], []
     for step in range(STEPS):
@@ -91,7 +112,7 @@ def train_case(c, extra=(), batch=4, T=12):
         losses.append(float(loss))
         norms.append(float(torch.cat([g.reshape(-1) for g in grads.values()]).norm()))
         optimizer.step(grads)
-    lines = head(label(c) + ("-cold" if extra else ""), c, batch, T) + recipe_lines(extra)
+    lines = head(label(c) + ("-cold" if extra[:1] == COLD else ""), c, batch, T) + recipe_lines(extra)
     lines += [f"steps {STEPS}"] + [f"rate_{k} {v}" for k, v in RATES.items()]
     lines += [numbers("tokens", rows.reshape(-1).tolist()), numbers("losses", losses), numbers("grad_norms", norms)]
     return lines + [summary(n, w) for n, w in p.items()] + ["end"]
@@ -99,12 +120,12 @@ def train_case(c, extra=(), batch=4, T=12):
 
 def depth_case(c, r, batch=2, T=12, count=12):
     """Weights of a model made for c.r iterations, run at r: loss, logits and a greedy continuation."""
-    p, c2 = weights(c), dataclasses.replace(c, r=r, window=r)
+    p, c2 = weights(c, own_recipe(c)), dataclasses.replace(c, r=r, window=r)
     rows = tokens("tokens", (batch, T + 1), c.vocab)
     loss, z, nll, _ = loss_and_grads(p, c2, rows)
     prompt = rows[0, :5].tolist()
     text, gap = generate(p, c2, prompt, count)
-    lines = head(f"{label(c)}-at-{r}", c2, batch, T) + [f"r_trained {c.r}", numbers("tokens", rows.reshape(-1).tolist())]
+    lines = head(f"{label(c)}-at-{r}", c2, batch, T) + recipe_lines(own_recipe(c)) + [f"r_trained {c.r}", numbers("tokens", rows.reshape(-1).tolist())]
     lines += [numbers("loss", [loss]), summary("logits", z), summary("nll", nll), numbers("prompt", prompt)]
     return lines + [numbers("greedy", text), numbers("greedy_gap", [gap]), "end"]
 
@@ -114,6 +135,8 @@ def depth():
         c = Config(name, recur=4, r=2, window=2, **options)
         for r in ((2,) if name == "hyper" else (1, 2, 4)):
             yield depth_case(c, r)
+    for name, options in MECHANISMS:
+        yield depth_case(Config(name, recur=4, r=2, window=2, share=0, **options), 2)
 
 
 def polar():
@@ -145,6 +168,7 @@ def main():
     torch.set_num_threads(1)
     write(out / "recipe.txt", "Start weights by the end of the name.", [recipe_lines(RECIPE)])
     cases = [grad_case(label(c), c)[0] for c in grid()] + [grad_case(n, c, *shape)[0] for n, c, shape in odd()]
+    cases += [grad_case(label(c), c)[0] for c in unshared()]
     write(out / "grads.txt", "Loss, logits and gradients.", cases)
     full = []
     for c in small():
@@ -155,7 +179,8 @@ def main():
     write(out / "full.txt", "The cases whose gradients are stored in full.", full)
     c = Config("linear", prelude=1, recur=1, coda=1, r=4, window=2)
     save_safetensors(out / "weights-linear-r4.safetensors", weights(c), {"case": "full-" + label(c)})
-    write(out / "train.txt", "Ten optimiser steps.", [train_case(c, extra) for extra in ((), COLD) for c in trained()])
+    write(out / "train.txt", "Ten optimiser steps.", [train_case(c, extra) for extra in ((), COLD) for c in trained()] +
+          [train_case(c) for c in trained_unshared()])
     write(out / "depth.txt", "Test-time depth and greedy generation.", depth())
     save_safetensors(out / "polar.safetensors", polar(), {"case": "polar"})
     write(out / "rates.txt", "looped d batch tokens -> muon embed head norm scalar.", [list(rate_lines())])

@@ -26,6 +26,8 @@ What the specification leaves open is decided here:
     scale "norm", lane_* and inject.a, inject.delta "scalar".
 11. Transfer: "executed parameters" of the reference counts matrices and norm scales alike as often as they are run, with the injection inside
     the recurrent part: r=1: 20*12d^2 + 43d; r=4 linear: 4*12d^2 + 8d + 2d + 4*(4*12d^2 + 8d + d + 2d^2).
+12. The unshared control (share = 0): layer l of iteration i is recur.(i*recur + l), its injection inject.i.weight, inject.i.a, inject.i.delta.
+    What runs once, or has a row for each iteration anyway, is there once: inject.B, lane_*, norm_recur.
 """
 import math
 from dataclasses import dataclass
@@ -56,17 +58,24 @@ class Config:
     learned_b: int = 0       # diagonal: 1 when inject.B exists
     vocab: int = 50
     vocab_padded: int = 64
+    share: int = 1           # 0: every iteration has its own layers and injection (the unshared control)
 
     def __post_init__(self):
         assert self.loop in LOOPS and self.d % self.head == 0 and 1 <= self.window <= self.r
         assert self.loop != "none" or (self.r == 1 and self.prelude == self.coda == 0)
+        assert self.share or (self.loop != "none" and self.window == self.r), "the unshared control needs full BPTT"
         assert self.loop != "hyper" or (self.window == self.r and self.lanes >= 2), "hyper needs full BPTT and K >= 2"
+
+
+def inject_name(c, name, i):
+    """The injection's parameter `name` of iteration i (decision 12)."""
+    return f"inject.{name}" if c.share else f"inject.{i}.{name}"
 
 
 def parameter_shapes(c):
     """{name: shape} in checkpoint names, in a fixed order."""
     d, shapes = c.d, {"transformer.wte.weight": (c.vocab_padded, c.d)}
-    for part, count in (("prelude", c.prelude), ("recur", c.recur), ("coda", c.coda)):
+    for part, count in (("prelude", c.prelude), ("recur", c.recur * (1 if c.share else c.r)), ("coda", c.coda)):
         for i in range(count):
             layer = f"transformer.{part}.{i}."
             for name in ("attn.c_q", "attn.c_k", "attn.c_v", "attn.c_proj"):
@@ -75,11 +84,11 @@ def parameter_shapes(c):
             shapes[f"{layer}mlp.c_proj.weight"] = (d, 4 * d)
             shapes[f"{layer}n1.weight"] = shapes[f"{layer}n3.weight"] = (d,)
     if c.loop == "linear":
-        shapes["inject.weight"] = (d, 2 * d)
+        shapes.update({inject_name(c, "weight", i): (d, 2 * d) for i in range(c.r)})
     if c.loop == "hyper":
         shapes.update(lane_alpha=(c.r, c.lanes), lane_mixing=(c.r, c.lanes, c.lanes), lane_beta=(c.r, c.lanes))
     if c.loop == "diagonal":
-        shapes.update({"inject.a": (d,), "inject.delta": (d,)})
+        shapes.update({inject_name(c, n, i): (d,) for i in range(c.r) for n in ("a", "delta")})
         if c.learned_b:
             shapes["inject.B"] = (d, d)
     shapes.update({"norm_emb.weight": (d,), "norm_recur.weight": (d,), "norm_final.weight": (d,)})
@@ -118,8 +127,8 @@ def mlp(p, layer, x):
     return torch.matmul(torch.relu(torch.matmul(x, p[layer + "mlp.c_fc.weight"].t())).pow(2), p[layer + "mlp.c_proj.weight"].t())
 
 
-def layers(p, c, part, x):
-    for i in range(getattr(c, part)):
+def layers(p, c, part, x, first=0):
+    for i in range(first, first + getattr(c, part)):
         layer = f"transformer.{part}.{i}."
         x = x + attention(p, layer, rms_norm(x, p[layer + "n1.weight"]), c.head)
         x = x + mlp(p, layer, rms_norm(x, p[layer + "n3.weight"]))
@@ -132,22 +141,20 @@ def loop(p, c, e):
         h = torch.stack([e] * c.lanes)
     else:
         h = torch.zeros_like(e) if c.loop == "additive" else e
-    if c.loop == "diagonal":
-        delta = torch.nn.functional.softplus(p["inject.delta"])
-        decay = torch.exp(-delta * torch.exp(p["inject.a"]))
-        drive = delta * (torch.matmul(e, p["inject.B"].t()) if c.learned_b else e)
+    drive = torch.matmul(e, p["inject.B"].t()) if c.learned_b else e
     for i in range(c.r):
         if c.loop == "linear":
-            u = torch.matmul(torch.cat((e, h), -1), p["inject.weight"].t())
+            u = torch.matmul(torch.cat((e, h), -1), p[inject_name(c, "weight", i)].t())
         elif c.loop == "additive":
             u = h + e
         elif c.loop == "hyper":
             u = torch.einsum("k,kbtd->btd", p["lane_alpha"][i], h)
         elif c.loop == "diagonal":
-            u = decay * h + drive
+            delta = torch.nn.functional.softplus(p[inject_name(c, "delta", i)])
+            u = torch.exp(-delta * torch.exp(p[inject_name(c, "a", i)])) * h + delta * drive
         else:
             u = h
-        s = rms_norm(layers(p, c, "recur", u), p["norm_recur.weight"])
+        s = rms_norm(layers(p, c, "recur", u, 0 if c.share else i * c.recur), p["norm_recur.weight"])
         if c.loop == "hyper":
             h = torch.einsum("kj,jbtd->kbtd", p["lane_mixing"][i], h) + torch.einsum("k,btd->kbtd", p["lane_beta"][i], s)
         else:
@@ -210,7 +217,7 @@ def group(name):
         return "head"
     if name.startswith("norm_") or name.endswith((".n1.weight", ".n3.weight")):
         return "norm"
-    if name.startswith("lane_") or name in ("inject.a", "inject.delta"):
+    if name.startswith("lane_") or (name.startswith("inject.") and name.endswith((".a", ".delta"))):
         return "scalar"
     return "muon"
 

@@ -1,0 +1,174 @@
+/* unit: what ranks share out: nodes of the tree, items of the optimiser; the cards that they
+ * compare.  tests/cli/mpi.sh has the ranks themselves. */
+#include "test.h"
+
+#include "base/mem.h"
+#include "train/meet.h"
+#include "train/shares.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS = 5 };
+
+/* The nodes of all ranks cover every lane once, in order; each is a node of the tree (a power of
+ * two lanes, at a multiple of its size), and no two neighbours of a rank are halves of another. */
+static void test_nodes(void **state)
+{
+    (void)state;
+    for (size_t lanes = 1; lanes <= 70; lanes++)
+        for (int ranks = 1; ranks <= RANKS; ranks++) {
+            size_t next = 0;
+            for (int rank = 0; rank < ranks; rank++) {
+                struct iso_lane_block node[ISO_LANE_NODES];
+                size_t n = iso_lane_nodes(node, iso_shares_lane(lanes, ranks, rank),
+                                          iso_shares_lane(lanes, ranks, rank + 1));
+                for (size_t i = 0; i < n; i++) {
+                    assert_int_equal(node[i].first, next);
+                    assert_int_equal(node[i].n & (node[i].n - 1), 0);
+                    assert_int_equal(node[i].first % node[i].n, 0);
+                    assert_false(i > 0 && node[i].n == node[i - 1].n &&
+                                 node[i - 1].first % (2 * node[i].n) == 0);
+                    next += node[i].n;
+                }
+            }
+            assert_int_equal(next, lanes);
+        }
+}
+
+/* Marks the bytes of the pieces; each belongs to one rank. */
+static size_t mark(unsigned char *seen, const struct iso_pieces *p)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->at[i].n; k++, bytes++) {
+            assert_int_equal(seen[p->at[i].first + k], 0);
+            seen[p->at[i].first + k] = 1;
+        }
+    return bytes;
+}
+
+/* Sum of elements times smaller side over the matrices of a rank. */
+static double work_of(const struct iso_shares *s, int rank, double *largest)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->optim->n_item; i++) {
+        const struct iso_param *t = s->optim->item[i].param;
+        if (t->group != ISO_GROUP_MATRIX || s->owner[i] != rank)
+            continue;
+        double cost = (double)t->n * (double)(t->dims[0] < t->dims[1] ? t->dims[0] : t->dims[1]);
+        sum += cost;
+        *largest = cost > *largest ? cost : *largest;
+    }
+    return sum;
+}
+
+/* Every parameter and every state has one owner, the ranks agree on them without talking, and the
+ * work is even to one matrix. */
+static void test_owners(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    struct iso_arch a = {.loop = &iso_loop_linear,
+                         .r = 2,
+                         .depth = 8,
+                         .prelude = 1,
+                         .coda = 1,
+                         .d_model = 64,
+                         .head = 16,
+                         .seq_len = 32,
+                         .vocab = 2000};
+    assert_int_equal(iso_arch_build(&a, NULL, &err), ISO_OK);
+    struct iso_model *m = iso_model_new(&a, iso_kern_get("ref"), true);
+    const struct iso_rates rate = {{0.02, 0.1, 0.01, 0.005, 0.01}};
+    struct iso_optim *first = iso_optim_new(m, &rate, 1);
+    struct iso_comm comm = {.size = RANKS};
+    struct iso_shares of_first;
+    iso_shares_init(&of_first, &comm, first, 12);
+    size_t params = 0, states = 0, own = 0;
+    for (const struct iso_param *t = m->params.at; t < m->params.at + m->params.n; t++)
+        params += t->n * sizeof(float);
+    unsigned char *seen = ISO_NEW_N(unsigned char, m->params.floats * sizeof(float));
+    unsigned char *seen_state = ISO_NEW_N(unsigned char, first->state_floats * sizeof(float));
+    double largest = 0, least = 1e300, most = 0;
+    for (int rank = 0; rank < RANKS; rank++) {
+        struct iso_optim *o = iso_optim_new(m, &rate, 1);
+        struct iso_shares s;
+        comm.rank = rank;
+        iso_shares_init(&s, &comm, o, 12);
+        assert_memory_equal(s.owner, of_first.owner, o->n_item * sizeof *s.owner);
+        size_t bytes = mark(seen, &s.of[rank].params);
+        assert_int_equal(bytes, s.floats * sizeof(float));
+        params -= bytes;
+        states += mark(seen_state, &s.of[rank].states);
+        own += s.n_own;
+        double work = work_of(&s, rank, &largest);
+        least = work < least ? work : least;
+        most = work > most ? work : most;
+        iso_shares_release(&s);
+        iso_optim_free(o);
+    }
+    assert_int_equal(params, 0);
+    assert_int_equal(states, first->state_floats * sizeof(float));
+    assert_int_equal(own, first->n_item);
+    assert_true(most - least <= largest);
+    iso_shares_release(&of_first);
+    iso_optim_free(first);
+    iso_model_free(m);
+    free(seen);
+    free(seen_state);
+}
+
+static void test_cards(void **state)
+{
+    (void)state;
+    struct iso_err err;
+    struct iso_rank_card card[3];
+    for (int i = 0; i < 3; i++)
+        card[i] = iso_rank_card("avx2", "run a", i == 1 ? "east" : "west");
+    assert_int_equal(iso_rank_cards_agree(card, 3, &err), ISO_OK);
+    snprintf(card[2].version, sizeof card[2].version, "9.9.9");
+    assert_int_equal(iso_rank_cards_agree(card, 3, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "rank 0 on west: "));
+    assert_null(strstr(err.msg, "rank 1 on east"));
+    assert_non_null(strstr(err.msg, "rank 2 on west: isodepth 9.9.9"));
+    card[2] = card[0];
+    snprintf(card[1].kernels, sizeof card[1].kernels, "ref");
+    assert_int_equal(iso_rank_cards_agree(card, 3, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "rank 1 on east: "));
+    assert_non_null(strstr(err.msg, "kernels ref"));
+}
+
+/* A process alone has nobody to ask, and keeps what it says. */
+static void test_alone(void **state)
+{
+    (void)state;
+    struct iso_err err = {"mine"};
+    struct iso_rank_card card = iso_rank_card("ref", "run", "");
+    int mates;
+    assert_int_equal(iso_comm_agree(NULL, ISO_IO, &err), ISO_IO);
+    assert_string_equal(err.msg, "mine");
+    assert_int_equal(iso_ranks_meet(NULL, &mates, &card, &err), ISO_OK);
+    assert_int_equal(mates, 1);
+    assert_int_equal(iso_comm_share(NULL, &mates, sizeof mates, 0, &err), ISO_OK);
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+    struct iso_comm *comm = (struct iso_comm *)&err;
+    assert_int_equal(iso_comm_open(&comm, &err), ISO_OK);
+    assert_null(comm);
+    setenv("OMPI_COMM_WORLD_SIZE", "6", 1);
+    assert_int_equal(iso_comm_launched(), 6);
+    setenv("OMPI_COMM_WORLD_SIZE", "x", 1);
+    assert_int_equal(iso_comm_launched(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_cards),
+        cmocka_unit_test(test_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
