@@ -6,6 +6,7 @@
 #include "cmd/fit_args.h"
 #include "cmd/recipe_args.h"
 #include "fit/anchor.h"
+#include "plot/adaptions.h"
 #include "plot/paper.h"
 #include "plot/report.h"
 
@@ -98,6 +99,7 @@ struct job {
     /* Of the first table and of the first beyond the grid, where they are studies that have them.
      */
     struct iso_evals evals, beyond_evals;
+    struct iso_adaptions adaptions; /* of the first table, likewise */
     struct iso_runs rate_runs, beyond;
     struct iso_regret rates; /* of --rates */
     bool has_analysis, has_compare, has_rates;
@@ -111,6 +113,7 @@ static void release(struct job *job)
         iso_analysis_release(&job->analysis);
     iso_evals_release(&job->evals);
     iso_evals_release(&job->beyond_evals);
+    iso_adaptions_release(&job->adaptions);
     iso_regret_release(&job->rates);
     iso_runs_release(&job->rate_runs);
     iso_runs_release(&job->beyond);
@@ -255,8 +258,10 @@ static enum iso_status write_report(struct job *job, struct iso_operands ops,
     struct iso_str command = {0};
     command_line(&command, ops);
     const struct iso_fig_rates rates = {&job->rates, &job->base};
-    struct iso_section extra[2];
+    struct iso_section extra[3];
     size_t n_extra = 0;
+    if (job->adaptions.n > 0)
+        extra[n_extra++] = iso_adaptions_section(&job->adaptions);
     if (job->evals.n_model > 0)
         extra[n_extra++] = iso_evals_section(&job->evals);
     if (job->has_rates)
@@ -358,6 +363,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)
         st = iso_evals_read(&job.evals, ops.at[0], err);
+    if (st == ISO_OK)
+        st = iso_adaptions_read(&job.adaptions, ops.at[0], err);
     if (st == ISO_OK)
         iso_evals_join(&job.evals, &job.base);
     if (st == ISO_OK)

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "fit/analysis.h"
+#include "plot/adaptions.h"
 #include "plot/evals.h"
 #include "plot/rates.h"
 #include "plot/report.h"
@@ -29,11 +30,16 @@ static enum iso_status write_report(const struct iso_analysis *analysis, const c
     const struct iso_path table = iso_path_in(dir, "runs.csv"), to = iso_path_in(dir, "report");
     struct iso_str text = {0}, command = {0};
     struct iso_evals evals;
+    struct iso_adaptions adaptions = {0};
+    struct iso_section extra[2];
+    size_t n_extra = 0;
     iso_str_puts(&command, "isodepth report ");
     iso_str_put_word(&command, dir);
     iso_str_puts(&command, " --out ");
     iso_str_put_word(&command, to.text);
     enum iso_status st = iso_evals_read(&evals, dir, err);
+    if (st == ISO_OK)
+        st = iso_adaptions_read(&adaptions, dir, err);
     if (st == ISO_OK)
         st = iso_file_read(&text, table.text, err);
     struct iso_report_input input = {.path = table.text,
@@ -41,19 +47,23 @@ static enum iso_status write_report(const struct iso_analysis *analysis, const c
                                      .bytes = text.len};
     if (st == ISO_OK)
         iso_evals_join(&evals, analysis->runs);
-    struct iso_section section = iso_evals_section(&evals);
+    if (adaptions.n > 0)
+        extra[n_extra++] = iso_adaptions_section(&adaptions);
+    if (evals.n_model > 0)
+        extra[n_extra++] = iso_evals_section(&evals);
     struct iso_report report = {.analysis = analysis,
                                 .title = title,
                                 .command = command.text,
                                 .input = &input,
                                 .n_input = 1,
-                                .extra = &section,
-                                .n_extra = evals.n_model > 0};
+                                .extra = extra,
+                                .n_extra = n_extra};
     if (st == ISO_OK)
         st = iso_report_write(&report, to.text, err);
     iso_str_release(&text);
     iso_str_release(&command);
     iso_evals_release(&evals);
+    iso_adaptions_release(&adaptions);
     return st;
 }
 

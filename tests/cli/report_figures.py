@@ -1,6 +1,6 @@
 """report_figures.py REPORT DATA: reads the numbers of every figure of a report back out of its SVG
 and compares them with fit.json, fit-by-r.json, compare.json, the tables and rates.json."""
-import csv, glob, json, math, os, statistics, sys
+import csv, glob, json, math, os, re, statistics, sys
 from drawing import Drawing, misses, number, on_line
 
 report, data = sys.argv[1:]
@@ -157,7 +157,14 @@ known = {f"bootstrap over {b['block']}s": (fit['phi'], *b['phi_interval']) for b
 known['profile'] = fit['phi'], *fit['intervals']['profile']['phi_interval']
 left_out = [j['phi'] for j in fit['intervals']['jackknife'] if j['phi'] is not None]
 known['range when one budget, r or cell is left out'] = fit['phi'], min(left_out), max(left_out)
-known |= {f"{v['choice']}: {v['variant']}": (v['phi'], None, None) for v in fit['robustness']['variants']}
+def drawn(name):
+    """C <= 2.15e+18 as figures write it: C ≤ 2.15·10¹⁸."""
+    def power(m):
+        mantissa, exponent = float(m[2]), m[3].lstrip('+').translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))
+        return ('C ≤ ' if m[1] == '<=' else 'C ≥ ') + (f'{mantissa:g}·' if mantissa != 1 else '') + '10' + exponent
+    return re.sub(r'C (<=|>=) ([0-9.]+)e(\+\d+)', power, name)
+
+known |= {drawn(f"{v['choice']}: {v['variant']}"): (v['phi'], None, None) for v in fit['robustness']['variants']}
 known |= {f"own exponent of r = {v['r']:g}": (v['phi'], v['phi'] - v['plus_minus'], v['phi'] + v['plus_minus'])
           for v in fit['robustness']['phi_per_r']}
 rows = panel.texts('y')
