@@ -117,6 +117,38 @@ static void test_derivatives(void **state)
     iso_runs_release(&runs);
 }
 
+/* Exact losses give A, B and E back. */
+static void test_linear_part(void **state)
+{
+    (void)state;
+    const struct synth s = {.law = synth_paper};
+    const struct iso_fit_options o = iso_fit_defaults();
+    struct iso_runs runs;
+    struct iso_design x;
+    struct iso_scratch scratch;
+    synth_runs(&runs, &s);
+    assert_int_equal(iso_design_init(&x, &runs, &o, NULL), ISO_OK);
+    iso_scratch_init(&scratch, x.n);
+    double param[ISO_MAX_PARAM] = {0};
+    param[ISO_P_ALPHA] = s.law.alpha;
+    param[ISO_P_BETA] = s.law.beta;
+    param[x.phi] = s.law.phi;
+    iso_solve_linear_part(param, &x, &scratch);
+    assert_near(exp(param[ISO_P_A]), s.law.A, 1e-4 * s.law.A);
+    assert_near(exp(param[ISO_P_B]), s.law.B, 1e-4 * s.law.B);
+    assert_near(exp(param[ISO_P_E]), s.law.E, 1e-4 * s.law.E);
+    assert_near(param[ISO_P_ALPHA], s.law.alpha, 0);
+
+    /* ln B of this exponent is beyond the box: the exponent gives way. */
+    param[ISO_P_BETA] = 2.4;
+    iso_solve_linear_part(param, &x, &scratch);
+    assert_near(param[ISO_P_B], 35, 0);
+    assert_true(param[ISO_P_BETA] > 1.5 && param[ISO_P_BETA] < 2);
+    iso_scratch_release(&scratch);
+    iso_design_release(&x);
+    iso_runs_release(&runs);
+}
+
 /* The two solvers are each other's oracle. */
 static void test_solvers_agree(void **state)
 {
@@ -398,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exp_and_log),
         cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_linear_part),
         cmocka_unit_test(test_solvers_agree),
         cmocka_unit_test(test_threads_change_nothing),
         cmocka_unit_test(test_recovery),

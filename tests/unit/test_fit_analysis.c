@@ -123,6 +123,25 @@ static void test_refits_find_the_minimum(void **state)
     iso_design_release(&x);
 }
 
+/* Six budgets make 462 different resamples; one that was drawn before has the same refit, whatever
+ * block of refits it is in. */
+static void test_drawn_before(void **state)
+{
+    (void)state;
+    enum { N = 1200 };
+    struct iso_fit_options o = few().fit;
+    struct iso_arena arena = {0};
+    struct iso_bootstrap b;
+    size_t different = 1;
+    assert_int_equal(iso_bootstrap_run(&b, &arena, &paper, &analysis.fit, &o, ISO_BLOCK_BUDGET, N,
+                                       NULL),
+                     ISO_OK);
+    for (size_t i = 1; i < N; i++) /* sorted */
+        different += b.phi[i] != b.phi[i - 1];
+    assert_true(different > 300 && different <= 462);
+    iso_arena_release(&arena);
+}
+
 /* Refits come until the ends are stable, and what other seeds give agrees with the error that is
  * claimed for them. */
 static void test_stable_ends(void **state)
@@ -663,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_bootstrap),
         cmocka_unit_test(test_bootstrap_ignores_threads),
         cmocka_unit_test(test_refits_find_the_minimum),
+        cmocka_unit_test(test_drawn_before),
         cmocka_unit_test(test_stable_ends),
         cmocka_unit_test(test_interval_words),
         cmocka_unit_test(test_bca),
