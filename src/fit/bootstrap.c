@@ -108,6 +108,8 @@ bool iso_resample_usable(const struct iso_design *x, const struct iso_runs *runs
            rows >= iso_design_free_params(x) && tells_phi(x, runs);
 }
 
+enum { BLOCK = 200 }; /* refits until the ends, or whether to stop, are looked at again */
+
 struct job {
     const struct iso_design *x;
     const struct iso_runs *runs;
@@ -116,7 +118,10 @@ struct job {
     enum iso_block block;
     double *param;   /* [resamples * n_param] */
     uint64_t *drawn; /* [resamples] identifies the blocks that were drawn */
-    size_t *todo;    /* resamples to refit */
+    size_t *like;    /* [resamples] the first one with the same blocks */
+    size_t *slot;    /* [slots] where to find it: 1 + its number, 0 where there is none */
+    size_t slots;    /* a power of 2, at least twice the resamples */
+    size_t *todo;    /* [BLOCK] resamples to refit */
     size_t first;    /* resample of this block */
     atomic_size_t redrawn, done;
     struct iso_progress *progress;
@@ -171,13 +176,15 @@ static void run_refit(void *ctx, size_t number, int worker)
         iso_progress_update(job->progress, (double)done, NULL);
 }
 
-/* The first resample with the same blocks as number i. */
-static size_t first_like(const struct job *job, size_t i)
+/* The first resample with the same blocks as number i, which may be i itself. */
+static size_t first_like(struct job *job, size_t i)
 {
-    size_t k = 0;
-    while (job->drawn[k] != job->drawn[i])
-        k++;
-    return k;
+    size_t at = job->drawn[i] & (job->slots - 1);
+    while (job->slot[at] && job->drawn[job->slot[at] - 1] != job->drawn[i])
+        at = (at + 1) & (job->slots - 1);
+    if (!job->slot[at])
+        job->slot[at] = i + 1;
+    return job->slot[at] - 1;
 }
 
 /* The next n refits.  Six budgets make 462 different resamples: what was drawn before is not
@@ -187,17 +194,17 @@ static void refit_block(struct job *job, size_t n)
     const size_t end = job->first + n, n_param = job->x->n_param;
     size_t n_todo = 0;
     iso_parallel_for(n, job->options->threads, run_draw, job);
-    for (size_t i = job->first; i < end; i++)
-        if (first_like(job, i) == i)
+    for (size_t i = job->first; i < end; i++) {
+        job->like[i] = first_like(job, i);
+        if (job->like[i] == i)
             job->todo[n_todo++] = i;
+    }
     job->done = end - n_todo;
     iso_parallel_for(n_todo, job->options->threads, run_refit, job);
-    for (size_t i = job->first; i < end; i++) {
-        const size_t like = first_like(job, i);
-        if (like != i)
-            memcpy(job->param + i * n_param, job->param + like * n_param,
+    for (size_t i = job->first; i < end; i++)
+        if (job->like[i] != i)
+            memcpy(job->param + i * n_param, job->param + job->like[i] * n_param,
                    n_param * sizeof *job->param);
-    }
 }
 
 /* A percentile of sorted refits and its standard error: the number of refits below a true
@@ -283,18 +290,19 @@ static void summarise(struct iso_bootstrap *out, const struct iso_design *x)
  * stopped. */
 static bool resample(struct iso_bootstrap *out, struct job *job, size_t resamples)
 {
-    enum { BLOCK = 200 };
     const bool automatic = resamples == ISO_RESAMPLES_AUTO;
     const size_t most = automatic ? ISO_MAX_RESAMPLES : resamples;
     iso_progress_begin(job->progress, "bootstrap", (double)most);
     do {
+        const size_t left = most - out->n_resamples;
         job->first = out->n_resamples;
-        const size_t n = automatic ? BLOCK : resamples;
-        refit_block(job, n);
-        out->n_resamples += n;
-        find_ends(out, job->x);
-    } while (out->n_resamples < most && !ends_are_stable(out) &&
+        refit_block(job, left < BLOCK ? left : BLOCK);
+        out->n_resamples += left < BLOCK ? left : BLOCK;
+        if (automatic)
+            find_ends(out, job->x);
+    } while (out->n_resamples < most && !(automatic && ends_are_stable(out)) &&
              !iso_progress_stopped(job->progress));
+    find_ends(out, job->x);
     iso_progress_end(job->progress);
     return iso_progress_stopped(job->progress);
 }
@@ -311,6 +319,9 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
         const size_t most = resamples == ISO_RESAMPLES_AUTO ? ISO_MAX_RESAMPLES : resamples;
         struct iso_blocks blocks;
         struct iso_progress progress;
+        size_t slots = 2;
+        while (slots < 2 * most)
+            slots *= 2;
         iso_blocks_init(&blocks, runs, block);
         iso_design_give_start(&x, best->param);
         out->n_blocks = blocks.n;
@@ -323,13 +334,18 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
                           .block = block,
                           .param = out->param,
                           .drawn = ISO_NEW_N(uint64_t, most + 1),
-                          .todo = ISO_NEW_N(size_t, most + 1),
+                          .like = ISO_NEW_N(size_t, most + 1),
+                          .slot = ISO_NEW_N(size_t, slots),
+                          .slots = slots,
+                          .todo = ISO_NEW_N(size_t, BLOCK),
                           .progress = &progress};
         if (resample(out, &job, resamples))
             st = iso_fail(err, ISO_STOPPED, "stopped");
         summarise(out, &x);
         out->redrawn = job.redrawn;
         free(job.drawn);
+        free(job.like);
+        free(job.slot);
         free(job.todo);
         iso_blocks_release(&blocks);
     }
