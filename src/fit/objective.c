@@ -246,8 +246,8 @@ ISO_INLINE void sum_rows_body(double *total, double *own_total, const struct row
         sum_groups(total, own_total, r, ISO_CURVE_NONE, false);
 }
 
-ISO_TWICE(static, sum_rows, sum_rows_body,
-          (double *total, double *own_total, const struct rows *r), (total, own_total, r))
+ISO_TWICE(static, sum_rows, sum_rows_body, (double *total, double *own_total, const struct rows *r),
+          (total, own_total, r))
 
 struct derivatives {
     double *gradient, *hessian;
