@@ -168,9 +168,9 @@ def main():
     run = torch.compile(model) if a.compile else model
     rows = torch.randint(0, a.V, (a.batch_tokens // a.T, a.T + 1))
     parts = rows.split(a.micro)
-    times = []
+    times, cpu = [], []
     for step in range(a.steps + 1):                # the first step is warm-up
-        start, total = time.perf_counter(), 0.0
+        start, cpu_start, total = time.perf_counter(), time.process_time(), 0.0
         for part in parts:
             with torch.autocast("cpu", torch.bfloat16, enabled=a.dtype == "bf16"):
                 loss = run(part[:, :-1], part[:, 1:]) * (len(part) / len(rows))
@@ -183,9 +183,11 @@ def main():
         muon.step(0.014 * decay)
         model.zero_grad(set_to_none=True)
         times.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - cpu_start)
     rate = rows.shape[0] * a.T / statistics.median(times[1:])
     gflops = rate * flops_per_token(a.d, a.layers, a.r, a.T, a.V) / 1e9
-    print(json.dumps({"tokens_per_s": round(rate, 1), "gflops": round(gflops, 2), "dtype": a.dtype, "torch_version": torch.__version__, "d": a.d,
+    per_cpu = rows.shape[0] * a.T / statistics.median(cpu[1:])
+    print(json.dumps({"tokens_per_s": round(rate, 1), "tokens_per_cpu_s": round(per_cpu, 1), "gflops": round(gflops, 2), "dtype": a.dtype, "torch_version": torch.__version__, "d": a.d,
                       "r": a.r, "threads": a.threads, "compile": a.compile, "loss": round(total, 4)}))
 
 

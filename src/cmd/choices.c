@@ -66,6 +66,18 @@ static const char *loop_help(size_t i)
 
 const struct iso_choice iso_choice_loops = {"Loop mechanisms", loop_name, loop_help};
 
+/* What a study can be compared with: every mechanism but the base's, and the base's truncated. */
+static const char *recipe_name(size_t i)
+{
+    size_t n = 0;
+    for (size_t k = 0; iso_loops[k]; k++)
+        if (iso_loops[k]->looped && iso_loops[k] != &iso_loop_linear && n++ == i)
+            return iso_loops[k]->name;
+    return i == n ? "truncated" : NULL;
+}
+
+const struct iso_choice iso_choice_recipes = {"Recipes", recipe_name, NULL};
+
 static const char *column_name(size_t i)
 {
     return iso_columns[i].name;

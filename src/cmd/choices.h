@@ -6,7 +6,8 @@
 
 extern const struct iso_choice iso_choice_laws, iso_choice_solvers, iso_choice_injections;
 extern const struct iso_choice iso_choice_checks;
-extern const struct iso_choice iso_choice_loops, iso_choice_launchers, iso_choice_columns;
+extern const struct iso_choice iso_choice_loops, iso_choice_recipes, iso_choice_launchers;
+extern const struct iso_choice iso_choice_columns;
 extern const struct iso_choice iso_choice_formats, iso_choice_splits, iso_choice_long_rules;
 
 #endif

@@ -99,7 +99,7 @@ extern const struct iso_cmd iso_cmd_corpus, iso_cmd_pack, iso_cmd_data, iso_cmd_
     iso_cmd_tokenizer_encode, iso_cmd_tokenizer_decode, iso_cmd_tokenizer_info;
 extern const struct iso_cmd iso_cmd_train, iso_cmd_loss, iso_cmd_generate, iso_cmd_init,
     iso_cmd_inspect;
-extern const struct iso_cmd iso_cmd_sweep, iso_cmd_status, iso_cmd_runs;
+extern const struct iso_cmd iso_cmd_design, iso_cmd_sweep, iso_cmd_status, iso_cmd_runs;
 extern const struct iso_cmd iso_cmd_eval, iso_cmd_probes;
 extern const struct iso_cmd iso_cmd_help, iso_cmd_version, iso_cmd_man, iso_cmd_completion;
 

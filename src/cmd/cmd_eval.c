@@ -279,6 +279,7 @@ static enum iso_status run_job(struct iso_eval_job *j)
         st = iso_eval_study_write(j);
     if (st != ISO_OK)
         return st;
+    iso_eval_warn_cut(j);
     if (j->args->json)
         iso_eval_print_json(j);
     else if (j->study)

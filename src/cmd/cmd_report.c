@@ -6,6 +6,7 @@
 #include "cmd/fit_args.h"
 #include "cmd/recipe_args.h"
 #include "fit/anchor.h"
+#include "plot/adaptions.h"
 #include "plot/paper.h"
 #include "plot/report.h"
 
@@ -95,7 +96,10 @@ struct job {
     const char **names;  /* of the base and the variants */
     struct iso_analysis analysis;
     struct iso_compare compare;
-    struct iso_evals evals; /* of the first table, where it is a study that has them */
+    /* Of the first table and of the first beyond the grid, where they are studies that have them.
+     */
+    struct iso_evals evals, beyond_evals;
+    struct iso_adaptions adaptions; /* of the first table, likewise */
     struct iso_runs rate_runs, beyond;
     struct iso_regret rates; /* of --rates */
     bool has_analysis, has_compare, has_rates;
@@ -108,6 +112,8 @@ static void release(struct job *job)
     if (job->has_analysis)
         iso_analysis_release(&job->analysis);
     iso_evals_release(&job->evals);
+    iso_evals_release(&job->beyond_evals);
+    iso_adaptions_release(&job->adaptions);
     iso_regret_release(&job->rates);
     iso_runs_release(&job->rate_runs);
     iso_runs_release(&job->beyond);
@@ -169,6 +175,10 @@ static enum iso_status read_tables(struct job *job, struct iso_operands ops,
         st = iso_fit_args_check(&a->fit, &job->base, err);
     if (st == ISO_OK && a->beyond.n > 0)
         st = iso_runs_read(&job->beyond, a->beyond.at, a->beyond.n, &how, err);
+    if (st == ISO_OK && a->beyond.n > 0)
+        st = iso_evals_read(&job->beyond_evals, a->beyond.at[0], err);
+    if (st == ISO_OK && a->beyond.n > 0)
+        iso_evals_join(&job->beyond_evals, &job->beyond);
     for (size_t i = 0; i < job->n_variant && st == ISO_OK; i++)
         st = iso_fit_args_check(&a->fit, &job->variant[i], err);
     return st;
@@ -231,16 +241,27 @@ static enum iso_status compute(struct job *job, const struct iso_analysis_option
 static enum iso_status write_report(struct job *job, struct iso_operands ops,
                                     const struct report_args *a, struct iso_err *err)
 {
-    size_t n = ops.n + a->compare.n;
-    struct iso_report_input *input = ISO_ARENA_NEW_N(&job->arena, struct iso_report_input, n);
+    const struct {
+        const char *const *at;
+        size_t n;
+    } tables[] = {{(const char *const *)ops.at, ops.n},
+                  {job->tables, a->compare.n},
+                  {a->rates.at, a->rates.n},
+                  {a->beyond.at, a->beyond.n}};
+    struct iso_report_input *input = ISO_ARENA_NEW_N(
+        &job->arena, struct iso_report_input, ops.n + a->compare.n + a->rates.n + a->beyond.n);
+    size_t n = 0;
     enum iso_status st = ISO_OK;
-    for (size_t i = 0; i < n && st == ISO_OK; i++)
-        st = checksum(&input[i], &job->arena, i < ops.n ? ops.at[i] : job->tables[i - ops.n], err);
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        for (size_t i = 0; i < tables[k].n && st == ISO_OK; i++)
+            st = checksum(&input[n++], &job->arena, tables[k].at[i], err);
     struct iso_str command = {0};
     command_line(&command, ops);
     const struct iso_fig_rates rates = {&job->rates, &job->base};
-    struct iso_section extra[2];
+    struct iso_section extra[3];
     size_t n_extra = 0;
+    if (job->adaptions.n > 0)
+        extra[n_extra++] = iso_adaptions_section(&job->adaptions);
     if (job->evals.n_model > 0)
         extra[n_extra++] = iso_evals_section(&job->evals);
     if (job->has_rates)
@@ -266,7 +287,8 @@ static enum iso_status write_paper(const struct job *job, const char *dir, struc
                                     .compare = job->has_compare ? &job->compare : NULL,
                                     .evals = job->evals.n_model > 0 ? &job->evals : NULL,
                                     .rates = job->has_rates ? &job->rates : NULL,
-                                    .beyond = &job->beyond};
+                                    .beyond = &job->beyond,
+                                    .beyond_evals = &job->beyond_evals};
     return iso_paper_write(paper, iso_path_in(dir, "paper").text, err);
 }
 
@@ -336,11 +358,15 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = iso_fit_check_overwrite(a->out, a->rates.at, a->rates.n, err);
     if (st == ISO_OK)
+        st = iso_fit_check_overwrite(a->out, a->beyond.at, a->beyond.n, err);
+    if (st == ISO_OK)
         st = read_tables(&job, ops, a, err);
     if (st == ISO_OK)
         st = iso_evals_read(&job.evals, ops.at[0], err);
     if (st == ISO_OK)
-        iso_evals_colours(&job.evals, &job.base);
+        st = iso_adaptions_read(&job.adaptions, ops.at[0], err);
+    if (st == ISO_OK)
+        iso_evals_join(&job.evals, &job.base);
     if (st == ISO_OK)
         st = judge_rates(&job, &a->rates, err);
     if (st == ISO_OK)

@@ -11,6 +11,7 @@
 #include "cmd/sweep_call.h"
 #include "cmd/sweep_view.h"
 #include "data/loader.h"
+#include "fit/stats.h"
 #include "isodepth.h"
 #include "kern/kern.h"
 #include "train/machine.h"
@@ -46,6 +47,9 @@ static const struct iso_opt options[] = {
     {"memory", .kind = ISO_OPT_NUMBER, .offset = AT(memory), .arg = "GB",
      .help = "memory for all runs together", .fallback = "80 % of what is free", .min = 1e-3,
      .max = 1e6},
+    {"adapt", .kind = ISO_OPT_FLAG, .offset = AT(adapt),
+     .help = "train budget after budget, and move the next one's widths to where the optima are "
+             "expected"},
     {"retries", .kind = ISO_OPT_INT, .offset = AT(retries), .help = "retry a failed run N times",
      .min = 0, .max = 1000},
     {"reuse", .kind = ISO_OPT_LIST, .offset = AT(reuse), .arg = "STUDY|RUNS.csv",
@@ -94,8 +98,9 @@ static const struct iso_opt options[] = {
 
 /* How to train: `sweep --out STUDY` alone uses these as its last start did. */
 static const char *const remembered[] = {
-    "threads-per-run", "ranks",   "ranks-from",  "nodes",    "launcher", "partition", "time",
-    "per-task",        "at-once", "mem-per-cpu", "prologue", "sbatch",   "set",       NULL};
+    "threads-per-run", "ranks",  "ranks-from", "nodes",   "launcher",
+    "partition",       "time",   "per-task",   "at-once", "mem-per-cpu",
+    "prologue",        "sbatch", "set",        "adapt",   NULL};
 
 /* --- the study --- */
 
@@ -119,6 +124,7 @@ static enum iso_status check_data(struct iso_sweep_call *c, char checksum[17])
                       "%s: a vocabulary of %" PRId64 " tokens, %s says vocab: %" PRId64, dir,
                       ds.vocab, c->grid.path, c->grid.vocab);
     snprintf(checksum, 17, "%s", ds.checksum);
+    c->tokens = (double)(ds.split[ISO_SPLIT_TRAIN].rows * ds.T);
     iso_dataset_close(&ds);
     char *full = realpath(dir, NULL);
     c->data = iso_arena_strdup(&c->arena, full ? full : dir);
@@ -236,15 +242,15 @@ static const char *trainer(struct iso_sweep_call *c)
     return n > 0 ? iso_arena_strndup(&c->arena, self, (size_t)n) : "isodepth";
 }
 
-/* Plans; a resumed study still wants what it wanted, reused runs among it. */
-static enum iso_status plan_study(struct iso_sweep_call *c)
+/* Plans; where `keep` is set the study still wants what it wanted, reused runs among it. */
+static enum iso_status plan_study(struct iso_sweep_call *c, bool keep)
 {
     const size_t n = c->sw.n;
     bool *wanted = ISO_ARENA_NEW_N(&c->arena, bool, n + 1);
     for (size_t i = 0; i < n; i++)
         wanted[i] = c->sw.runs[i].wanted;
     enum iso_status st = iso_sweep_plan(&c->sw, c->runs, c->n, c->err);
-    for (size_t i = 0; st == ISO_OK && c->resumes && i < n; i++)
+    for (size_t i = 0; st == ISO_OK && keep && i < n; i++)
         c->sw.runs[i].wanted |= wanted[i];
     return st;
 }
@@ -258,7 +264,7 @@ static enum iso_status open_study(struct iso_sweep_call *c, size_t *left)
     if (st == ISO_OK)
         st = iso_sweep_pin_data(&c->sw, checksum, c->err);
     if (st == ISO_OK)
-        st = plan_study(c);
+        st = plan_study(c, c->resumes);
     if (st == ISO_OK)
         st = pin_kernels(c);
     if (st == ISO_OK)
@@ -304,7 +310,8 @@ static enum iso_status check_ranks(const struct iso_sweep_call *c)
     return ISO_OK;
 }
 
-static enum iso_status train_all(struct iso_sweep_call *c)
+/* Trains what is wanted, up to a budget (0: all). */
+static enum iso_status train_all(struct iso_sweep_call *c, double most_budget)
 {
     enum iso_status st = check_kernels(c);
     if (st == ISO_OK)
@@ -335,6 +342,7 @@ static enum iso_status train_all(struct iso_sweep_call *c)
                    .poll_seconds = c->a->poll},
         .jobs = iso_sweep_call_jobs(c->a),
         .retries = (int)c->a->retries,
+        .most_budget = most_budget,
     };
     budget_memory(c, &o);
     struct iso_sweep_view view;
@@ -342,6 +350,37 @@ static enum iso_status train_all(struct iso_sweep_call *c)
     struct iso_schedule_view callbacks = iso_sweep_view_callbacks(&view);
     st = iso_schedule_run(&c->sw, &o, &callbacks, c->err);
     iso_sweep_view_end(&view);
+    return st;
+}
+
+/* Plans again after the grid's widths have changed. */
+static enum iso_status follow_grid(struct iso_sweep_call *c)
+{
+    enum iso_status st = iso_sweep_call_replan(c);
+    if (st == ISO_OK)
+        st = plan_study(c, true);
+    if (st == ISO_OK)
+        st = keep_grid(c);
+    return st == ISO_OK ? iso_sweep_reconcile(&c->sw, c->err) : st;
+}
+
+/* --adapt: one budget after the other. */
+static enum iso_status train_budgets(struct iso_sweep_call *c)
+{
+    const size_t n = c->grid.budgets.n;
+    double *budget = ISO_ARENA_NEW_N(&c->arena, double, n);
+    enum iso_status st = ISO_OK;
+    memcpy(budget, c->grid.budgets.at, n * sizeof *budget);
+    iso_sort_doubles(budget, n);
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        bool changed = false;
+        if (i > 0)
+            st = iso_sweep_adapt_budget(c, budget[i], &changed);
+        if (st == ISO_OK && changed)
+            st = follow_grid(c);
+        if (st == ISO_OK)
+            st = train_all(c, budget[i]);
+    }
     return st;
 }
 
@@ -361,13 +400,13 @@ static void print_counts(const struct iso_sweep_call *c)
     iso_arena_release(&arena);
 }
 
-/* The tables that a report is made of; the second is there only after an evaluation. */
+/* The tables that a report is made of; all but the first may be missing. */
 static enum iso_status hash_tables(uint64_t *hash, const struct iso_sweep_call *c)
 {
-    static const char *const tables[] = {"runs.csv", "eval.csv"};
+    static const char *const tables[] = {"runs.csv", "eval.csv", "adapt.json"};
     enum iso_status st = ISO_OK;
     *hash = 0;
-    for (int i = 0; i < 2 && st == ISO_OK; i++) {
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && st == ISO_OK; i++) {
         const struct iso_path path = iso_path_in(c->sw.dir, "%s", tables[i]);
         struct iso_str text = {0};
         if (i == 0 || iso_file_exists(path.text))
@@ -385,7 +424,7 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
     struct iso_str key = {0}, said = {0};
     uint64_t hash;
     enum iso_status st = hash_tables(&hash, c);
-    iso_str_printf(&key, "fit of %016" PRIx64, hash);
+    iso_str_printf(&key, "words on %016" PRIx64, hash);
     if (st == ISO_OK)
         st = iso_store_get(c->sw.store, &said, key.text, c->err);
     if (st == ISO_OK && !(said.len && iso_file_exists(page.text))) {
@@ -398,6 +437,8 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
             st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
     }
     fputs(iso_str_text(&said), stdout);
+    if (st == ISO_OK && !iso_str_starts(iso_str_text(&said), ISO_STUDY_NO_FIT))
+        printf("report: %s/report/report.html\n", c->a->out);
     iso_str_release(&key);
     iso_str_release(&said);
     return st;
@@ -434,7 +475,7 @@ static enum iso_status train_and_fit(struct iso_sweep_call *c, size_t left)
     if (left == 0)
         printf("nothing is left to do\n");
     else
-        st = train_all(c);
+        st = c->a->adapt ? train_budgets(c) : train_all(c, 0);
     if (st == ISO_OK || st == ISO_STOPPED)
         print_counts(c);
     return st == ISO_OK && !c->a->no_fit ? fit_study(c) : st;
@@ -525,6 +566,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (st == ISO_OK)
         st = a.rebuild ? rebuild(&c) : do_sweep(&c);
     iso_sweep_close(&c.sw);
+    iso_adaptions_release(&c.adaptions);
     iso_arena_release(&c.arena);
     return st;
 }

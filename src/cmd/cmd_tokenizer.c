@@ -18,7 +18,7 @@
 /* ---- train ---- */
 
 struct train_args {
-    const char *out;
+    const char *out, *sample;
     struct iso_source_args source;
     int64_t vocab;
     bool json;
@@ -32,6 +32,10 @@ static const struct iso_opt train_options[] = {
      .help = "the model file to write (.model)"},
     {"vocab", .kind = ISO_OPT_INT, .offset = AT(vocab), .help = "pieces of the vocabulary",
      .min = 260, .max = 1e6},
+    {"sample", .kind = ISO_OPT_STRING, .offset = AT(sample), .arg = "SHARE",
+     .help = "train on this share of the documents, evenly spread: a quarter of a large corpus "
+             "gives nearly the same pieces sooner",
+     .fallback = "all"},
     {.kind = ISO_OPT_TABLE, .offset = AT(source), .table = &iso_source_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
     {0},
@@ -61,9 +65,13 @@ static enum iso_status run_train(const void *args, struct iso_operands ops, stru
     struct iso_tok_train_result r;
     struct iso_read_notes notes = {0};
     struct iso_reader_opts reader;
+    double sample = 1;
     enum iso_status st = iso_source_reader(&reader, &a->source, &notes, err);
+    if (st == ISO_OK && a->sample)
+        st = iso_parse_share(&sample, "--sample", a->sample, err);
     if (st == ISO_OK)
-        st = iso_tok_train(&r, a->out, a->vocab, (const char *const *)ops.at, ops.n, &reader, err);
+        st = iso_tok_train(&r, a->out, a->vocab, sample, (const char *const *)ops.at, ops.n,
+                           &reader, err);
     iso_source_report(&notes);
     if (st != ISO_OK)
         return st;

@@ -25,6 +25,7 @@ const struct iso_cmd *const iso_commands[] = {
     &iso_cmd_init,
     &iso_cmd_inspect,
     /* Study */
+    &iso_cmd_design,
     &iso_cmd_sweep,
     &iso_cmd_status,
     &iso_cmd_runs,

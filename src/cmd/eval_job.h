@@ -49,12 +49,15 @@ enum iso_status iso_eval_study_write(struct iso_eval_job *j);
 
 /* The first task of its axis, for loops over axes. */
 bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t task);
-/* Means over the tasks of an axis. */
+/* Means over the tasks of an axis, and whether every prompt was cut. */
 struct iso_eval_axis {
     double loss, accuracy;
+    bool cut;
 };
 struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct iso_eval_subject *s,
                                    const char *axis);
+/* A warning for each axis whose every prompt was cut. */
+void iso_eval_warn_cut(const struct iso_eval_job *j);
 void iso_eval_print_tables(const struct iso_eval_job *j);
 void iso_eval_print_json(const struct iso_eval_job *j);
 /* For a study: one line per run, one column per axis. */

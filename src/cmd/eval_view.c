@@ -10,6 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static bool all_cut(const struct iso_eval_job *j, const struct iso_eval_subject *s,
+                    const char *axis)
+{
+    for (size_t i = 0; i < j->suite.n; i++)
+        if (iso_str_eq(j->suite.task[i].axis, axis) && s->score[i].cut < s->score[i].n)
+            return false;
+    return true;
+}
+
 struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct iso_eval_subject *s,
                                    const char *axis)
 {
@@ -21,7 +30,7 @@ struct iso_eval_axis iso_eval_axis(const struct iso_eval_job *j, const struct is
             sum.accuracy += s->score[i].accuracy;
             n++;
         }
-    return (struct iso_eval_axis){sum.loss / n, sum.accuracy / n};
+    return (struct iso_eval_axis){sum.loss / n, sum.accuracy / n, all_cut(j, s, axis)};
 }
 
 bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t i)
@@ -30,6 +39,21 @@ bool iso_eval_first_of_axis(const struct iso_eval_job *j, size_t i)
         if (iso_str_eq(j->suite.task[k].axis, j->suite.task[i].axis))
             return false;
     return true;
+}
+
+void iso_eval_warn_cut(const struct iso_eval_job *j)
+{
+    for (size_t i = 0; i < j->suite.n; i++) {
+        const char *axis = j->suite.task[i].axis;
+        size_t n = 0;
+        for (size_t k = 0; iso_eval_first_of_axis(j, i) && k < j->n; k++)
+            n += all_cut(j, &j->subject[k], axis);
+        if (n)
+            iso_log_warn("%s: every prompt was too long for %zu of %zu models and lost its left "
+                         "end, the examples first; use fewer examples, or models trained on "
+                         "longer rows",
+                         axis, n, j->n);
+    }
 }
 
 /* The mean centred accuracy over the tasks with a baseline; NaN when there are none. */
@@ -124,6 +148,12 @@ static void print_saturation(const struct iso_eval_job *j, enum iso_table_format
     free(depth);
 }
 
+/* A mean over shortened prompts says so. */
+static void put_mean(struct iso_table *t, double mean, bool cut)
+{
+    iso_table_putf(t, cut ? "%.4f cut" : "%.4f", mean);
+}
+
 void iso_eval_print_tables(const struct iso_eval_job *j)
 {
     struct iso_table t;
@@ -140,8 +170,8 @@ void iso_eval_print_tables(const struct iso_eval_job *j)
             iso_table_put(&t, j->suite.task[i].axis);
             iso_table_put(&t, j->subject[k].label);
             struct iso_eval_axis a = iso_eval_axis(j, &j->subject[k], j->suite.task[i].axis);
-            iso_table_putf(&t, "%.4f", a.loss);
-            iso_table_putf(&t, "%.4f", a.accuracy);
+            put_mean(&t, a.loss, a.cut);
+            put_mean(&t, a.accuracy, a.cut);
         }
     iso_table_print(stdout, &t, format);
     iso_table_release(&t);
@@ -194,6 +224,12 @@ void iso_eval_print_json(const struct iso_eval_job *j)
                 iso_json_put_number(&w, j->suite.task[i].axis,
                                     iso_eval_axis(j, s, j->suite.task[i].axis).accuracy);
         iso_json_end(&w, '}');
+        iso_json_begin(&w, "axis_cut", '{');
+        for (size_t i = 0; i < j->suite.n; i++)
+            if (iso_eval_first_of_axis(j, i))
+                iso_json_put_bool(&w, j->suite.task[i].axis,
+                                  iso_eval_axis(j, s, j->suite.task[i].axis).cut);
+        iso_json_end(&w, '}');
         iso_json_begin(&w, "tasks", '[');
         for (size_t i = 0; i < j->suite.n; i++)
             put_task_json(&w, &j->suite.task[i], &s->score[i]);
@@ -223,8 +259,10 @@ void iso_eval_print_study(const struct iso_eval_job *j)
         iso_table_putf(&t, "%d", s->recur);
         iso_table_putf(&t, "%.4f", s->run->loss);
         for (size_t i = 0; i < j->suite.n; i++)
-            if (iso_eval_first_of_axis(j, i))
-                iso_table_putf(&t, "%.4f", iso_eval_axis(j, s, j->suite.task[i].axis).loss);
+            if (iso_eval_first_of_axis(j, i)) {
+                struct iso_eval_axis a = iso_eval_axis(j, s, j->suite.task[i].axis);
+                put_mean(&t, a.loss, a.cut);
+            }
     }
     iso_table_print(stdout, &t, j->args->latex ? ISO_TABLE_LATEX : ISO_TABLE_TEXT);
     iso_table_release(&t);

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "fit/analysis.h"
+#include "plot/adaptions.h"
 #include "plot/evals.h"
 #include "plot/rates.h"
 #include "plot/report.h"
@@ -23,39 +24,46 @@ static enum iso_status fit(struct iso_analysis *analysis, struct iso_runs *runs,
     return st == ISO_OK ? iso_analysis_run(analysis, runs, &o, err) : st;
 }
 
-static enum iso_status write_report(struct iso_str *out, const struct iso_analysis *analysis,
-                                    const char *dir, const char *title, struct iso_err *err)
+static enum iso_status write_report(const struct iso_analysis *analysis, const char *dir,
+                                    const char *title, struct iso_err *err)
 {
     const struct iso_path table = iso_path_in(dir, "runs.csv"), to = iso_path_in(dir, "report");
     struct iso_str text = {0}, command = {0};
     struct iso_evals evals;
+    struct iso_adaptions adaptions = {0};
+    struct iso_section extra[2];
+    size_t n_extra = 0;
     iso_str_puts(&command, "isodepth report ");
     iso_str_put_word(&command, dir);
     iso_str_puts(&command, " --out ");
     iso_str_put_word(&command, to.text);
     enum iso_status st = iso_evals_read(&evals, dir, err);
     if (st == ISO_OK)
+        st = iso_adaptions_read(&adaptions, dir, err);
+    if (st == ISO_OK)
         st = iso_file_read(&text, table.text, err);
     struct iso_report_input input = {.path = table.text,
                                      .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
                                      .bytes = text.len};
     if (st == ISO_OK)
-        iso_evals_colours(&evals, analysis->runs);
-    struct iso_section section = iso_evals_section(&evals);
+        iso_evals_join(&evals, analysis->runs);
+    if (adaptions.n > 0)
+        extra[n_extra++] = iso_adaptions_section(&adaptions);
+    if (evals.n_model > 0)
+        extra[n_extra++] = iso_evals_section(&evals);
     struct iso_report report = {.analysis = analysis,
                                 .title = title,
                                 .command = command.text,
                                 .input = &input,
                                 .n_input = 1,
-                                .extra = &section,
-                                .n_extra = evals.n_model > 0};
+                                .extra = extra,
+                                .n_extra = n_extra};
     if (st == ISO_OK)
         st = iso_report_write(&report, to.text, err);
-    if (st == ISO_OK)
-        iso_str_printf(out, "report: %s/report.html\n", to.text);
     iso_str_release(&text);
     iso_str_release(&command);
     iso_evals_release(&evals);
+    iso_adaptions_release(&adaptions);
     return st;
 }
 
@@ -76,11 +84,11 @@ enum iso_status iso_study_fit_report(struct iso_str *out, const char *study_dir,
     struct iso_err why;
     enum iso_status st = fit(&analysis, &runs, study_dir, true, &why);
     if (st == ISO_BAD_INPUT) {
-        iso_str_printf(out, "no fit: %s\n", why.msg);
+        iso_str_printf(out, ISO_STUDY_NO_FIT "%s\n", why.msg);
         st = ISO_OK;
     } else if (st == ISO_OK) {
         write_phi(out, &analysis);
-        st = write_report(out, &analysis, study_dir, title, err);
+        st = write_report(&analysis, study_dir, title, err);
     } else {
         *err = why;
     }
@@ -112,7 +120,7 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
         st = iso_rates_write(&regret, title, to.text, err);
     if (st == ISO_OK) {
         iso_regret_verdict(out, &regret);
-        iso_str_printf(out, "\nreport: %s/report.html\n", to.text);
+        iso_str_putc(out, '\n');
     }
     iso_regret_release(&regret);
     iso_runs_release(&runs);

@@ -5,8 +5,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Fits STUDY/runs.csv, writes STUDY/report/ and puts phi with its interval and the report's path
- * into `out`.  Too few runs for a fit is not an error: `out` says so. */
+/* Fits STUDY/runs.csv, writes STUDY/report/ and puts phi with its interval and its checks into
+ * `out`.  Too few runs for a fit is not an error: `out` begins with ISO_STUDY_NO_FIT, and there is
+ * no report. */
+#define ISO_STUDY_NO_FIT "no fit: "
 enum iso_status iso_study_fit_report(struct iso_str *out, const char *study, const char *title,
                                      struct iso_err *err);
 /* The same for a sweep over learning rates: judges them, and `rate` above all, which the grid

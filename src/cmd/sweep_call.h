@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/live_page.h"
+#include "fit/adapt.h"
 #include "sweep/launch.h"
 #include "sweep/sweep.h"
 
@@ -12,7 +13,7 @@ struct iso_sweep_args {
     const char *data, *out, *launcher, *partition, *time, *prologue, *cells;
     int64_t jobs, threads, ranks, nodes, retries, seeds, per_task, at_once;
     double memory, tflops, poll, ranks_from;
-    bool dry_run, rebuild, no_fit, mem_per_cpu;
+    bool dry_run, rebuild, no_fit, mem_per_cpu, adapt;
     struct iso_strings set, reuse, sbatch;
 };
 
@@ -28,8 +29,10 @@ struct iso_sweep_call {
     size_t n;
     const char **set; /* those of --set that are the trainer's, not the grid's */
     size_t n_set;
-    struct iso_strings saved_set; /* the same of the study's last start */
-    const char *data;             /* absolute once it is checked */
+    struct iso_strings saved_set;   /* the same of the study's last start */
+    const char *data;               /* absolute once it is checked */
+    double tokens;                  /* that it has for training */
+    struct iso_adaptions adaptions; /* of --adapt, as the study has them */
     const struct iso_launcher *launcher;
     struct iso_sweep sw;
     struct iso_live_page page;
@@ -39,6 +42,15 @@ struct iso_sweep_call {
 /* Reads the grid with the call's settings and plans its runs: those of the grid and of --seeds, or
  * what a resumed study wants. */
 enum iso_status iso_sweep_call_plan(struct iso_sweep_call *c);
+/* Plans the runs of the call's grid, whose widths may have changed. */
+enum iso_status iso_sweep_call_replan(struct iso_sweep_call *c);
+/* Refuses to train a study on without --adapt whose widths it has chosen. */
+enum iso_status iso_sweep_adapt_check(struct iso_sweep_call *c);
+/* With --adapt, before the first plan: puts the widths that the study has decided into the grid. */
+enum iso_status iso_sweep_adapt_begin(struct iso_sweep_call *c);
+/* Chooses the widths of a budget whose runs have not begun, when all lower ones are done; *changed
+ * says that the grid has others now.  What was decided before stays. */
+enum iso_status iso_sweep_adapt_budget(struct iso_sweep_call *c, double budget, bool *changed);
 /* Prints what would be trained, and how long it would take. */
 enum iso_status iso_sweep_call_dry_run(struct iso_sweep_call *c);
 /* Runs at once. */

@@ -102,6 +102,14 @@ static enum iso_status keep_wanted(struct iso_sweep_call *c)
     return st;
 }
 
+enum iso_status iso_sweep_call_replan(struct iso_sweep_call *c)
+{
+    if (c->a->seeds)
+        return plan_seeds(c);
+    enum iso_status st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
+    return st == ISO_OK && c->resumes && !c->a->adapt ? keep_wanted(c) : st;
+}
+
 enum iso_status iso_sweep_call_plan(struct iso_sweep_call *c)
 {
     c->set = ISO_ARENA_NEW_N(&c->arena, const char *, c->a->set.n + c->saved_set.n + 1);
@@ -110,14 +118,11 @@ enum iso_status iso_sweep_call_plan(struct iso_sweep_call *c)
         st = apply_set(c, c->saved_set.at[i]);
     for (size_t i = 0; st == ISO_OK && i < c->a->set.n; i++)
         st = apply_set(c, c->a->set.at[i]);
-    if (st != ISO_OK)
-        return st;
-    if (c->a->cells && !c->a->seeds)
-        return iso_fail(c->err, ISO_USAGE, "--cells chooses what --seeds repeats; give --seeds N");
-    if (c->a->seeds)
-        return plan_seeds(c);
-    st = iso_grid_plan(&c->runs, &c->n, &c->grid, &c->arena, c->err);
-    return st == ISO_OK && c->resumes ? keep_wanted(c) : st;
+    if (st == ISO_OK && c->a->cells && !c->a->seeds)
+        st = iso_fail(c->err, ISO_USAGE, "--cells chooses what --seeds repeats; give --seeds N");
+    if (st == ISO_OK)
+        st = c->a->adapt ? iso_sweep_adapt_begin(c) : iso_sweep_adapt_check(c);
+    return st == ISO_OK ? iso_sweep_call_replan(c) : st;
 }
 
 /* --- what would be done --- */

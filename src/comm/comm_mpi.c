@@ -42,7 +42,7 @@ enum iso_status iso_comm_open(struct iso_comm **comm, struct iso_err *err)
         return iso_fail(err, ISO_BAD_INPUT,
                         "the launcher started %d ranks, but MPI finds %d: it is the launcher of "
                         "another MPI; use mpirun of the MPI that isodepth was built with, or srun "
-                        "--mpi=pmix",
+                        "with PMIx",
                         launched, size);
     }
     *comm = ISO_NEW(struct iso_comm);

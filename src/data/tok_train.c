@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "data/tok.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct feed {
     struct iso_tok_train_result *result;
     const char *const *sources;
     size_t n_sources, next_source;
+    double sample;      /* share of the documents to use */
+    double n_documents; /* seen so far */
     const struct iso_reader_opts *opts;
     struct iso_reader *reader;
     const char *text, *end; /* what is left of the document */
@@ -28,7 +31,15 @@ struct feed {
     struct iso_err *err;
 };
 
-/* Opens sources and reads until there is a document; false at the end and on errors. */
+/* Whether the next document is in the sample: every fourth of a quarter. */
+static bool chosen(struct feed *f)
+{
+    const double before = floor(f->sample * f->n_documents++);
+    return floor(f->sample * f->n_documents) > before;
+}
+
+/* Opens sources and reads until there is a document of the sample; false at the end and on errors.
+ */
 static bool next_document(struct feed *f)
 {
     while (f->status == ISO_OK) {
@@ -44,6 +55,8 @@ static bool next_document(struct feed *f)
         if (f->status == ISO_OK && !end && doc.tokens)
             f->status =
                 iso_fail(f->err, ISO_BAD_INPUT, "%s: these are ready tokens, not text", doc.path);
+        if (f->status == ISO_OK && !end && !chosen(f))
+            continue;
         if (f->status == ISO_OK && !end) {
             f->text = doc.text;
             f->end = doc.text + doc.len;
@@ -132,12 +145,16 @@ static enum iso_status train(struct iso_str *model, struct feed *f, int64_t voca
 }
 
 enum iso_status iso_tok_train(struct iso_tok_train_result *result, const char *out, int64_t vocab,
-                              const char *const *sources, size_t n_sources,
+                              double sample, const char *const *sources, size_t n_sources,
                               const struct iso_reader_opts *reader, struct iso_err *err)
 {
     *result = (struct iso_tok_train_result){0};
-    struct feed f = {
-        .result = result, .sources = sources, .n_sources = n_sources, .opts = reader, .err = err};
+    struct feed f = {.result = result,
+                     .sources = sources,
+                     .n_sources = n_sources,
+                     .sample = sample,
+                     .opts = reader,
+                     .err = err};
     struct iso_file_out file; /* opened first: training takes long, and must not be in vain */
     enum iso_status st = iso_file_open_out(&file, out, err);
     if (st != ISO_OK)
@@ -157,10 +174,10 @@ enum iso_status iso_tok_train(struct iso_tok_train_result *result, const char *o
 #else
 
 enum iso_status iso_tok_train(struct iso_tok_train_result *result, const char *out, int64_t vocab,
-                              const char *const *sources, size_t n_sources,
+                              double sample, const char *const *sources, size_t n_sources,
                               const struct iso_reader_opts *reader, struct iso_err *err)
 {
-    (void)result, (void)vocab, (void)sources, (void)n_sources, (void)reader;
+    (void)result, (void)vocab, (void)sample, (void)sources, (void)n_sources, (void)reader;
     return iso_fail(err, ISO_MISSING,
                     "%s: this build has no SentencePiece; install libsentencepiece-dev and build "
                     "again",

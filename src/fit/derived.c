@@ -192,6 +192,22 @@ static void widen(double *low, double *high, double x)
     *high = isnan(*high) ? x : fmax(*high, x);
 }
 
+/* The cell with r = 1 that another is compared with: of plain runs; where the anchor is the
+ * unshared control, of as many iterations; NULL without any. */
+static const struct iso_parabola *anchor_cell(const struct iso_derived *d,
+                                              const struct iso_parabola *of)
+{
+    const double iterations = of->r == 1 ? of->unshared : of->r;
+    const struct iso_parabola *best = NULL;
+    for (size_t i = 0; i < d->n_parabolas; i++) {
+        const struct iso_parabola *q = &d->parabola[i];
+        if (q->r == 1 && q->budget == of->budget &&
+            (!best || (best->unshared > 0 && q->unshared == iterations)))
+            best = q;
+    }
+    return best;
+}
+
 void iso_derived_gaps(struct iso_derived *out, const struct iso_derived *reference)
 {
     for (size_t i = 0; i < out->n_frontier; i++)
@@ -199,11 +215,12 @@ void iso_derived_gaps(struct iso_derived *out, const struct iso_derived *referen
             if (reference->frontier[j].r == 1 &&
                 reference->frontier[j].budget == out->frontier[i].budget)
                 out->frontier[i].gap = out->frontier[i].loss_opt - reference->frontier[j].loss_opt;
-    for (size_t i = 0; i < out->n_parabolas; i++)
-        for (size_t j = 0; j < reference->n_parabolas; j++)
-            if (reference->parabola[j].r == 1 &&
-                reference->parabola[j].budget == out->parabola[i].budget)
-                out->parabola[i].gap = out->parabola[i].loss_opt - reference->parabola[j].loss_opt;
+    for (size_t i = 0; i < out->n_parabolas; i++) {
+        struct iso_parabola *q = &out->parabola[i];
+        const struct iso_parabola *one = anchor_cell(reference, q);
+        if (one)
+            q->gap = q->loss_opt - one->loss_opt;
+    }
     for (size_t k = 0; k < out->n_exponents; k++) {
         struct iso_frontier_exponent *e = &out->exponent[k];
         e->gap_min = e->gap_max = e->optimum_gap_min = e->optimum_gap_max = NAN;

@@ -212,6 +212,16 @@ static double linear_variance(const struct iso_runs *planned, const struct iso_b
     return variance;
 }
 
+double iso_power_linear(const struct iso_runs *planned, const struct iso_power_options *options)
+{
+    struct iso_blocks cells;
+    iso_blocks_init(&cells, planned, ISO_BLOCK_CELL);
+    const double variance =
+        linear_variance(planned, &cells, options, "d_model", (struct omission){NAN, NAN});
+    iso_blocks_release(&cells);
+    return 1.96 * sqrt(variance);
+}
+
 static void weigh_part(struct iso_power *out, const char *what, struct omission skip,
                        const struct iso_runs *planned, const struct iso_blocks *cells,
                        const struct iso_power_options *o)
@@ -251,9 +261,7 @@ static void weigh_parts(struct iso_power *out, const struct iso_runs *planned,
     for (size_t i = 0; i < planned->n; i++)
         width[i] = width_of(&planned->at[i], out->width_column);
     const size_t n_widths = iso_distinct_doubles(width, planned->n);
-    const struct omission none = {NAN, NAN};
-    out->half_width_linear =
-        1.96 * sqrt(linear_variance(planned, cells, o, out->width_column, none));
+    out->half_width_linear = iso_power_linear(planned, o);
     out->part = iso_arena_alloc(&out->arena, n_budgets + n_widths + 1, sizeof *out->part);
     for (size_t i = 0; i < n_budgets; i++)
         weigh_part(out, "budget", (struct omission){budget[i], NAN}, planned, cells, o);

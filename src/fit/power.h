@@ -14,12 +14,18 @@ struct iso_power_options {
     double cell_noise;                /* sd of ln L shared by a (budget, r) cell */
     const char *source, *table;       /* where law and noise are from; table may be NULL */
     double low, high;                 /* the budgets where they were measured */
+    double bytes_per_token;           /* of the text there; NaN when unknown */
     size_t repetitions;               /* simulated studies */
 };
 /* Law and noise of the paper's joint fit, 200 repetitions, 20 starts each. */
 struct iso_power_options iso_power_defaults(void);
 /* Takes law and noise from the shipped study whose budgets are nearest to the grid's. */
 void iso_power_assume(struct iso_power_options *options, const struct iso_runs *planned);
+void iso_power_assume_between(struct iso_power_options *options, double low, double high);
+/* The same law for tokens of another length, when both lengths are known: bits per byte as a
+ * function of parameters and bytes stay as they are.  Honest for another tokenizer on like text;
+ * how hard another text is to predict nobody knows beforehand. */
+void iso_power_rescale(struct iso_power_options *options, double bytes_per_token);
 /* Takes law and noise from a fit: its residuals are split into a part that the runs of a cell
  * share and the rest. */
 void iso_power_learn(struct iso_power_options *options, const struct iso_fit *fit,
@@ -67,9 +73,14 @@ struct iso_fit iso_power_law(const struct iso_power_options *options);
 double iso_power_distance(const struct iso_runs *planned, double low, double high);
 void iso_power_bracket(struct iso_power *out, const struct iso_runs *planned,
                        const struct iso_power_options *options);
+/* Half-width of the 95 % interval of phi by the linear formula alone; NaN when undetermined. */
+double iso_power_linear(const struct iso_runs *planned, const struct iso_power_options *options);
 void iso_power_release(struct iso_power *power);
 void iso_power_table(struct iso_table *t, const struct iso_power *power); /* one row per part */
 void iso_power_write_page(struct iso_str *out, const struct iso_power *power, bool colour);
 void iso_power_write_json(struct iso_json_out *w, const struct iso_power *power);
+/* What the prediction rests on, and how far the grid lies from it: of both, for design as well. */
+void iso_power_write_assumed(struct iso_str *out, const struct iso_power *power, bool colour);
+void iso_power_put_assumed(struct iso_json_out *w, const struct iso_power *power);
 
 #endif

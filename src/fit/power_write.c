@@ -45,8 +45,7 @@ static void write_warning(struct iso_str *out, bool colour)
     iso_str_puts(out, colour ? "\033[1mWarning\033[0m: " : "Warning: ");
 }
 
-/* What the prediction rests on, and how far the grid lies from it. */
-static void write_assumed(struct iso_str *out, const struct iso_power *p, bool colour)
+void iso_power_write_assumed(struct iso_str *out, const struct iso_power *p, bool colour)
 {
     const struct iso_power_options *o = &p->assumed;
     iso_str_printf(
@@ -89,7 +88,7 @@ static void write_simulated(struct iso_str *out, const struct iso_power *p, bool
                    "%zu runs, %.3g FLOPs; %zu simulated studies; mean error of phi %+.4f; by the "
                    "linear formula +-%.3f.\n",
                    p->n_runs, p->flops, p->n_repetitions, p->bias, p->half_width_linear);
-    write_assumed(out, p, colour);
+    iso_power_write_assumed(out, p, colour);
     const struct iso_power_part *budget = best_part(p, "budget"), *width = best_part(p, "width");
     if (budget && width)
         iso_str_printf(out, "Most for its FLOPs: budget %.3g, and %s %g.\n", budget->value,
@@ -119,7 +118,7 @@ void iso_power_write_page(struct iso_str *out, const struct iso_power *p, bool c
     (p->undetermined ? write_undetermined : write_simulated)(out, p, colour);
 }
 
-static void put_assumed(struct iso_json_out *w, const struct iso_power *p)
+void iso_power_put_assumed(struct iso_json_out *w, const struct iso_power *p)
 {
     const struct iso_power_options *o = &p->assumed;
     iso_json_begin(w, "assumed", '{');
@@ -153,7 +152,7 @@ void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
     iso_json_put_number(w, "smallest_delta_phi", p->smallest_delta);
     iso_json_put_number(w, "bias", p->bias);
     iso_json_put_string(w, "width_column", p->width_column);
-    put_assumed(w, p);
+    iso_power_put_assumed(w, p);
     iso_json_begin(w, "parts", '[');
     for (size_t i = 0; i < p->n_parts; i++) {
         const struct iso_power_part *part = &p->part[i];

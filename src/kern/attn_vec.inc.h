@@ -34,6 +34,16 @@ static size_t seen(size_t first, size_t rows, size_t c0, size_t n)
     return smaller(n, first + rows - c0);
 }
 
+/* n rows of a head, Q columns that lie `ld` apart, as a right-hand side: where they are when they
+ * are whole vectors, else packed in `room`. */
+static struct rhs head_rhs(float *room, const float *x, size_t ld, size_t n, size_t Q)
+{
+    if (Q % VW == 0)
+        return (struct rhs){x, ld, NR};
+    pack_plain(room, x, ld, n, Q);
+    return packed_rhs(room, n);
+}
+
 /* One row of `n` scores becomes exp(scale s); entries n..width become 0.  Returns their sum. */
 static float exp_row(float *s, float scale, size_t n, size_t width)
 {
@@ -64,15 +74,14 @@ static void attend_chunk(float *out, float *sum, const struct iso_attended *x, f
     float scale = (float)(1 / sqrt((double)Q));
     size_t first = x->first;
     pack_transposed(keys, x->kv + c0 * x->ldkv, x->ldkv, Q, n);
-    pack_plain(values, x->kv + c0 * x->ldkv + D, x->ldkv, n, Q);
+    struct rhs v = head_rhs(values, x->kv + c0 * x->ldkv + D, x->ldkv, n, Q);
     for (size_t t = c0 > first ? c0 - first : 0; t < x->T; t += MR) {
         size_t rows = smaller(MR, x->T - t), width = seen(first + t, rows, c0, n);
         multiply_rows(band, WIDTH, (struct lhs){x->q + t * x->ldq, x->ldq, 1, 0},
                       packed_rhs(keys, Q), Q, rows, width, false);
         for (size_t r = 0; r < rows; r++)
             sum[t + r] += exp_row(band + r * WIDTH, scale, seen(first + t + r, 1, c0, n), width);
-        multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1, 0}, packed_rhs(values, n), width,
-                      rows, Q, c0 > 0);
+        multiply_rows(out + t * D, D, (struct lhs){band, WIDTH, 1, 0}, v, width, rows, Q, c0 > 0);
         for (size_t r = t; r < t + rows && first + r < c0 + n; r++) /* these rows have seen all */
             scale_vec(out + r * D, 1 / sum[r], out + r * D, Q);
     }
@@ -100,6 +109,7 @@ struct attn_bwd {
     const float *dout, *lse, *qkv;
     const float *drop; /* [T]: dout·out */
     float *keys_t, *values_t, *keys;
+    struct rhs k;
     float *p, *ds;              /* [BWD_ROWS, BWD_KEYS] */
     float *queries, *gradients; /* the rows of a block, packed */
     size_t c0, n, T, D, Q;
@@ -137,8 +147,8 @@ static void query_group_bwd(const struct attn_bwd *b, float *p, float *ds, size_
     for (size_t r = 0; r < rows; r++)
         score_row_bwd(p + r * BWD_KEYS, ds + r * BWD_KEYS, b->lse[t + r], b->drop[t + r], b->scale,
                       seen(t + r, 1, b->c0, b->n));
-    multiply_rows(b->dqkv + t * 3 * D, 3 * D, (struct lhs){ds, BWD_KEYS, 1, 0},
-                  packed_rhs(b->keys, b->n), width, rows, Q, b->c0 > 0);
+    multiply_rows(b->dqkv + t * 3 * D, 3 * D, (struct lhs){ds, BWD_KEYS, 1, 0}, b->k, width, rows,
+                  Q, b->c0 > 0);
 }
 
 /* A block of query rows: all of dq's part, then dk += dsᵀ q and dv += pᵀ dout. */
@@ -148,27 +158,27 @@ static void block_bwd(const struct attn_bwd *b, size_t t0, size_t rows)
     for (size_t r = 0; r < rows; r += MR)
         query_group_bwd(b, b->p + r * BWD_KEYS, b->ds + r * BWD_KEYS, t0 + r,
                         smaller(MR, rows - r));
-    pack_plain(b->queries, b->qkv + t0 * 3 * D, 3 * D, rows, Q);
-    pack_plain(b->gradients, b->dout + t0 * D, D, rows, Q);
+    struct rhs queries = head_rhs(b->queries, b->qkv + t0 * 3 * D, 3 * D, rows, Q);
+    struct rhs gradients = head_rhs(b->gradients, b->dout + t0 * D, D, rows, Q);
     float *dk = b->dqkv + b->c0 * 3 * D + D, *dv = dk + D;
     for (size_t j = 0; j < width; j += MR) {
         /* Rows before the first of these keys have not seen them. */
         size_t from = b->c0 + j > t0 ? b->c0 + j - t0 : 0, keys = smaller(MR, width - j);
         size_t at = from * BWD_KEYS + j;
         multiply_rows(dk + j * 3 * D, 3 * D, (struct lhs){b->ds + at, 1, BWD_KEYS, 0},
-                      packed_rhs(b->queries + from * NR, rows), rows - from, keys, Q, true);
+                      rhs_from(queries, from), rows - from, keys, Q, true);
         multiply_rows(dv + j * 3 * D, 3 * D, (struct lhs){b->p + at, 1, BWD_KEYS, 0},
-                      packed_rhs(b->gradients + from * NR, rows), rows - from, keys, Q, true);
+                      rhs_from(gradients, from), rows - from, keys, Q, true);
     }
 }
 
-static void chunk_bwd(const struct attn_bwd *b)
+static void chunk_bwd(struct attn_bwd *b)
 {
     size_t D = b->D, Q = b->Q;
     const float *keys = b->qkv + b->c0 * 3 * D + D, *values = keys + D;
     pack_transposed(b->keys_t, keys, 3 * D, Q, b->n);
     pack_transposed(b->values_t, values, 3 * D, Q, b->n);
-    pack_plain(b->keys, keys, 3 * D, b->n, Q);
+    b->k = head_rhs(b->keys, keys, 3 * D, b->n, Q);
     for (size_t j = b->c0; j < b->c0 + b->n; j++) {
         fill_vec(b->dqkv + j * 3 * D + D, 0, Q);
         fill_vec(b->dqkv + j * 3 * D + 2 * D, 0, Q);

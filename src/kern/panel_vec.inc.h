@@ -34,6 +34,13 @@ static struct rhs packed_rhs(const float *b, size_t K)
     return (struct rhs){b, NR, K * NR};
 }
 
+/* b without its first k steps. */
+static struct rhs rhs_from(struct rhs b, size_t k)
+{
+    b.at += k * b.step;
+    return b;
+}
+
 /* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR], of which only the first `vectors`
  * vectors of columns; rows and vectors are constants after inlining, and so is row or step. */
 ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t step,
@@ -78,6 +85,16 @@ ISO_INLINE void fetch_part(const float *p, size_t n, size_t g, size_t parts)
         _mm_prefetch((const char *)(p + i * LINE), _MM_HINT_T1);
 }
 
+/* Asks for the rows that a piece is going to write. */
+ISO_INLINE void fetch_rows(float *c, size_t ldc, const size_t rows)
+{
+    ISO_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        _mm_prefetch((const char *)(c + r * ldc), _MM_HINT_ET0);
+        _mm_prefetch((const char *)(c + r * ldc + VW), _MM_HINT_ET0);
+    }
+}
+
 /* `groups` groups of `rows` rows times all panels of a matrix with N columns. */
 ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size_t step,
                           size_t group, struct rhs b, size_t K, size_t N, bool add, size_t groups,
@@ -90,6 +107,8 @@ ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size
             float *to = c + g * rows * ldc + n;
             const float *from = a + g * group;
             size_t columns = N - n < NR ? N - n : NR;
+            if (V_WIDE)
+                fetch_rows(to, ldc, rows);
             if (columns > VW)
                 micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, rows, 2);
             else

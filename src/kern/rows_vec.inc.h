@@ -176,13 +176,12 @@ ISO_INLINE void rotate(float *a, float *b, const float *c, const float *s, float
     }
 }
 
-static void qk_rope_norm_vec(float *qkv, float *rstd, const float *cos, const float *sin, size_t M,
-                             size_t T, size_t first_pos, size_t H, size_t Q)
+ISO_INLINE void rope_norm(float *qkv, float *rstd, const float *cos, const float *sin, size_t M,
+                          size_t T, size_t H, const size_t Q)
 {
     size_t half = Q / 2;
     vf sums[VW] = {v_set1(0)};
     struct head_walk walk = {0};
-    cos += first_pos * half, sin += first_pos * half;
     for (size_t left = M * 2 * H, n; left > 0; left -= n, rstd += n) {
         n = group_of(left);
         struct head_walk again = walk;
@@ -195,6 +194,19 @@ static void qk_rope_norm_vec(float *qkv, float *rstd, const float *cos, const fl
                    half);
         }
     }
+}
+
+/* The usual head sizes as constants: no loop, no masks made at run time. */
+static void qk_rope_norm_vec(float *qkv, float *rstd, const float *cos, const float *sin, size_t M,
+                             size_t T, size_t first_pos, size_t H, size_t Q)
+{
+    cos += first_pos * (Q / 2), sin += first_pos * (Q / 2);
+    if (Q == 16)
+        rope_norm(qkv, rstd, cos, sin, M, T, H, 16);
+    else if (Q == 32)
+        rope_norm(qkv, rstd, cos, sin, M, T, H, 32);
+    else
+        rope_norm(qkv, rstd, cos, sin, M, T, H, Q);
 }
 
 /* d = r (d − y mean), rotated back; y and d are heads of two halves. */
@@ -213,15 +225,13 @@ ISO_INLINE void rotate_bwd(float *d, const float *y, const float *c, const float
     }
 }
 
-static void qk_rope_norm_bwd_vec(float *dqkv, const float *qkv, const float *rstd, const float *cos,
-                                 const float *sin, size_t M, size_t T, size_t first_pos, size_t H,
-                                 size_t Q)
+ISO_INLINE void rope_norm_bwd(float *dqkv, const float *qkv, const float *rstd, const float *cos,
+                              const float *sin, size_t M, size_t T, size_t H, const size_t Q)
 {
     size_t half = Q / 2;
     float mean[VW];
     vf sums[VW] = {v_set1(0)};
     struct head_walk walk = {0};
-    cos += first_pos * half, sin += first_pos * half;
     for (size_t left = M * 2 * H, n; left > 0; left -= n, rstd += n) {
         n = group_of(left);
         struct head_walk again = walk;
@@ -234,11 +244,26 @@ static void qk_rope_norm_bwd_vec(float *dqkv, const float *qkv, const float *rst
     }
 }
 
+static void qk_rope_norm_bwd_vec(float *dqkv, const float *qkv, const float *rstd, const float *cos,
+                                 const float *sin, size_t M, size_t T, size_t first_pos, size_t H,
+                                 size_t Q)
+{
+    cos += first_pos * (Q / 2), sin += first_pos * (Q / 2);
+    if (Q == 16)
+        rope_norm_bwd(dqkv, qkv, rstd, cos, sin, M, T, H, 16);
+    else if (Q == 32)
+        rope_norm_bwd(dqkv, qkv, rstd, cos, sin, M, T, H, 32);
+    else
+        rope_norm_bwd(dqkv, qkv, rstd, cos, sin, M, T, H, Q);
+}
+
+/* In a backward x is a relu already, and is not written again. */
 static void relu2_vec(float *y, float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += VW) {
-        vf a = v_max(v_set1(0), v_load_some(x + i, n - i));
-        v_store_some(x + i, a, n - i);
+        vf old = v_load_some(x + i, n - i), a = v_max(v_set1(0), old);
+        if (v_any_sign(old))
+            v_store_some(x + i, a, n - i);
         v_store_some(y + i, v_mul(a, a), n - i);
     }
 }

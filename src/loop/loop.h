@@ -49,9 +49,6 @@ struct iso_loop_param {
     void (*shape)(size_t dims[3], const struct iso_loop_shape *s);
     void (*init)(float *w, size_t n,
                  const struct iso_loop_shape *s); /* start values of n elements */
-    /* The unshared control has one of it, too, and not one for each iteration: it is used once in a
-     * pass, or holds a part for each iteration anyway. */
-    bool once;
 };
 
 /* Parameters as the row lists them; NULL where there is none. */
@@ -89,6 +86,9 @@ struct iso_loop_ops {
     const char *name, *help;
     struct iso_loop_option option[ISO_LOOP_OPTIONS]; /* unused ones have a NULL name */
     struct iso_loop_param param[ISO_LOOP_PARAMS];
+    /* Parameters of which the unshared control has one, too, and not one for each iteration: used
+     * once in a pass, or with a part for each iteration anyway. */
+    bool once[ISO_LOOP_PARAMS];
     struct iso_loop_gauge gauge[ISO_LOOP_GAUGES];
 
     /* --- accounting, per token --- */

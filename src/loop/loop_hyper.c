@@ -130,9 +130,10 @@ const struct iso_loop_ops iso_loop_hyper = {
     .name = "hyper",
     .help = "hyperconnections: parallel lanes, mixed at every iteration",
     .option = {{"lanes", "parallel residual lanes", 2, 16, 2}},
-    .param = {{"lane_alpha", ISO_GROUP_SCALAR, vector_shape, one_hot_rows, .once = true},
-              {"lane_mixing", ISO_GROUP_SCALAR, mixing_shape, one_hot_rows, .once = true},
-              {"lane_beta", ISO_GROUP_SCALAR, vector_shape, iso_loop_ones, .once = true}},
+    .param = {{"lane_alpha", ISO_GROUP_SCALAR, vector_shape, one_hot_rows},
+              {"lane_mixing", ISO_GROUP_SCALAR, mixing_shape, one_hot_rows},
+              {"lane_beta", ISO_GROUP_SCALAR, vector_shape, iso_loop_ones}},
+    .once = {true, true, true},
     .looped = true,
     .full_bptt_only = true,
     .n_inject = iso_loop_no_params, /* a handful of scalars: no term of N, by definition */

@@ -121,9 +121,9 @@ static void put_loop(struct iso_params *p, const struct iso_arch *a, bool matric
         const struct iso_loop_param *lp = &a->loop->param[i];
         if ((lp->group == ISO_GROUP_MATRIX) != matrices)
             continue;
-        if (a->share || lp->once)
+        if (a->share || a->loop->once[i])
             put_loop_row(p, a, i, -1);
-        for (int set = 0; !a->share && !lp->once && set < a->sets; set++)
+        for (int set = 0; !a->share && !a->loop->once[i] && set < a->sets; set++)
             put_loop_row(p, a, i, set);
     }
 }

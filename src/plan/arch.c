@@ -123,7 +123,7 @@ static double injection(const struct iso_arch *a, const struct iso_loop_shape *s
     for (int i = 0; n > 0 && i < ISO_LOOP_PARAMS && a->loop->param[i].name; i++) {
         size_t dims[3] = {0};
         a->loop->param[i].shape(dims, shape);
-        if (!a->loop->param[i].once && dims[0] > 0)
+        if (!a->loop->once[i] && dims[0] > 0)
             n += (double)(a->sets - 1) * (double)dims[0] * (double)(dims[1] ? dims[1] : 1) *
                  (double)(dims[2] ? dims[2] : 1);
     }

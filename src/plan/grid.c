@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The narrowest rule that covers (budget, r); NULL when none does. */
-static const struct iso_numbers *widths_for(const struct iso_grid *grid, double budget, int64_t r)
+/* Those of the narrowest rule that covers (budget, r). */
+const struct iso_numbers *iso_grid_widths(const struct iso_grid *grid, double budget, int64_t r)
 {
     const struct iso_numbers *best = NULL;
     int best_rank = -1;
@@ -26,6 +26,25 @@ static const struct iso_numbers *widths_for(const struct iso_grid *grid, double 
         }
     }
     return best;
+}
+
+void iso_grid_spread_widths(struct iso_grid *grid, struct iso_arena *arena)
+{
+    const struct iso_numbers *horizons = iso_grid_horizons(grid);
+    struct iso_widths own = {
+        .rule = ISO_ARENA_NEW_N(arena, struct iso_width_rule, horizons->n * grid->r.n)};
+    for (size_t b = 0; b < horizons->n; b++)
+        for (size_t k = 0; k < grid->r.n; k++) {
+            const int64_t r = (int64_t)grid->r.at[k];
+            const struct iso_numbers *widths = iso_grid_widths(grid, horizons->at[b], r);
+            if (!widths) /* the plan says so */
+                continue;
+            struct iso_width_rule *rule = &own.rule[own.n++];
+            *rule = (struct iso_width_rule){
+                horizons->at[b], r, {ISO_ARENA_NEW_N(arena, double, widths->n), widths->n}};
+            memcpy(rule->s.at, widths->at, widths->n * sizeof *widths->at);
+        }
+    grid->widths = own;
 }
 
 /* The settings that came after the first version, as " key=value" where they are not at their
@@ -236,7 +255,7 @@ static enum iso_status plan_cell(struct planner *p, double horizon, int64_t r)
 {
     const struct iso_grid *grid = p->grid;
     enum iso_status st = ISO_OK;
-    const struct iso_numbers *widths = widths_for(grid, horizon, r);
+    const struct iso_numbers *widths = iso_grid_widths(grid, horizon, r);
     if (!widths) {
         iso_fail(p->err, ISO_BAD_INPUT, "no widths for %s %g and r = %" PRId64,
                  grid->budgets.n ? "budget" : "tokens_per_param", horizon, r);

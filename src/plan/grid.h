@@ -73,6 +73,11 @@ extern const struct iso_key iso_grid_keys[];
 /* The budgets, or the tokens per parameter in their place. */
 const struct iso_numbers *iso_grid_horizons(const struct iso_grid *grid);
 
+/* The widths of a budget and r; NULL when the grid has none. */
+const struct iso_numbers *iso_grid_widths(const struct iso_grid *grid, double budget, int64_t r);
+/* Gives every budget and r a list of widths of its own, which may then be changed in place. */
+void iso_grid_spread_widths(struct iso_grid *grid, struct iso_arena *arena);
+
 /* A grid with the paper's settings and no budgets, r or widths. */
 void iso_grid_init(struct iso_grid *grid);
 enum iso_status iso_grid_read(struct iso_grid *grid, struct iso_arena *arena, const char *path,

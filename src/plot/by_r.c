@@ -47,6 +47,7 @@ static void fit_one(struct iso_of_r *out, const struct iso_analysis *all, double
         iso_derived_run(&out->analysis.derived, &out->analysis.arena, &out->runs, &all->fit);
     }
     out->analysis.r = r;
+    out->analysis.part = iso_arena_printf(&out->analysis.arena, "%g", r);
 }
 
 void iso_by_r_fit(struct iso_by_r *out, const struct iso_analysis *all)

@@ -3,15 +3,16 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "fit/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Columns that are read. */
-enum { RUN, BUDGET, R, VAL_LOSS, RECUR, AXIS, TASK, LOSS, ACCURACY, N_COLUMN };
-static const char *const column_name[N_COLUMN] = {"run",  "budget", "r",    "val_loss", "recur",
-                                                  "axis", "task",   "loss", "accuracy"};
+enum { RUN, BUDGET, R, VAL_LOSS, RECUR, AXIS, TASK, ITEMS, CUT, LOSS, ACCURACY, N_COLUMN };
+static const char *const column_name[N_COLUMN] = {
+    "run", "budget", "r", "val_loss", "recur", "axis", "task", "items", "cut", "loss", "accuracy"};
 
 /* The number of a name in a list, which takes it up when it is new. */
 static size_t name_number(const char ***list, size_t *n, size_t *room, const char *name)
@@ -39,8 +40,10 @@ static struct iso_evals_model *find_model(struct iso_evals *e, const struct iso_
             return &e->model[i];
     struct iso_evals_model *m = ISO_PUSH(e->model, e->n_model, e->model_room);
     *m = *like;
+    m->trained = like->r;
     m->loss = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
     m->accuracy = ISO_ARENA_NEW_N(&e->arena, double, e->n_task);
+    m->cut = ISO_ARENA_NEW_N(&e->arena, bool, e->n_task);
     for (size_t i = 0; i < e->n_task; i++)
         m->loss[i] = m->accuracy[i] = NAN;
     iso_insert_double(e->keys.budget, &e->keys.n_budget, m->budget);
@@ -64,12 +67,14 @@ static enum iso_status take_row(struct iso_evals *e, const struct iso_csv_row *r
                                 const int *column, const char *path, struct iso_err *err)
 {
     struct iso_evals_model like = {.run = row->field[column[RUN]]};
-    double loss, accuracy;
+    double loss, accuracy, items, cut;
     const struct {
         int column;
         double *to;
-    } numbers[] = {{BUDGET, &like.budget},     {R, &like.r},  {RECUR, &like.recur},
-                   {VAL_LOSS, &like.val_loss}, {LOSS, &loss}, {ACCURACY, &accuracy}};
+    } numbers[] = {{BUDGET, &like.budget}, {R, &like.r},
+                   {RECUR, &like.recur},   {VAL_LOSS, &like.val_loss},
+                   {LOSS, &loss},          {ACCURACY, &accuracy},
+                   {ITEMS, &items},        {CUT, &cut}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         enum iso_status st = number(numbers[i].to, row, column, numbers[i].column, path, err);
         if (st != ISO_OK)
@@ -82,6 +87,7 @@ static enum iso_status take_row(struct iso_evals *e, const struct iso_csv_row *r
     struct iso_evals_model *m = find_model(e, &like);
     m->loss[task] = loss;
     m->accuracy[task] = accuracy;
+    m->cut[task] = cut >= items;
     return ISO_OK;
 }
 
@@ -145,19 +151,68 @@ static double axis_mean(const struct iso_evals *e, const double *x, size_t axis)
     return sum / (double)n;
 }
 
-void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs)
+/* Over one axis, or over the means of all. */
+static double mean_over(const struct iso_evals *e, const double *x, size_t axis)
 {
+    double sum = 0;
+    if (axis < e->n_axis)
+        return axis_mean(e, x, axis);
+    for (size_t a = 0; a < e->n_axis; a++)
+        sum += axis_mean(e, x, a);
+    return sum / (double)e->n_axis;
+}
+
+/* Its run in the fit: of the same name, or of the same loss where the table has no names. */
+static const struct iso_run *run_of(const struct iso_evals_model *m, const struct iso_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i];
+        if (*run->id ? iso_str_eq(run->id, m->run)
+                     : run->r == m->r && fabs(run->loss - m->val_loss) < 1e-6)
+            return run;
+    }
+    return NULL;
+}
+
+void iso_evals_join(struct iso_evals *e, const struct iso_runs *runs)
+{
+    const size_t n = e->n_model;
+    e->n_model = e->keys.n_budget = e->keys.n_r = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct iso_evals_model m = e->model[i];
+        const struct iso_run *run = run_of(&m, runs);
+        if (!run)
+            continue;
+        m.r = run->r;
+        iso_insert_double(e->keys.budget, &e->keys.n_budget, m.budget);
+        iso_insert_double(e->keys.r, &e->keys.n_r, m.r);
+        e->model[e->n_model++] = m;
+    }
+    if (e->n_model < n)
+        iso_log_warn(
+            "eval.csv: %zu of %zu scored models are of runs that were not fitted; they are "
+            "not shown",
+            n - e->n_model, n);
     iso_fig_share_colours(&e->keys, &e->arena, runs);
 }
 
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
 {
-    return axis_mean(e, m->loss, axis);
+    return mean_over(e, m->loss, axis);
 }
 
 double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis)
 {
-    return axis_mean(e, m->accuracy, axis);
+    return mean_over(e, m->accuracy, axis);
+}
+
+bool iso_evals_cut(const struct iso_evals *e, size_t axis)
+{
+    for (size_t k = 0; k < e->n_model; k++)
+        for (size_t i = 0; i < e->n_task; i++)
+            if (e->axis_of[i] == axis && !e->model[k].cut[i])
+                return false;
+    return true;
 }
 
 const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r)
@@ -165,7 +220,7 @@ const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double b
     const struct iso_evals_model *best = NULL;
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
-        if (m->budget == budget && m->r == r && m->recur == r && isfinite(m->val_loss) &&
+        if (m->budget == budget && m->r == r && m->recur == m->trained && isfinite(m->val_loss) &&
             (!best || m->val_loss < best->val_loss))
             best = m;
     }

@@ -7,9 +7,11 @@
 
 struct iso_evals_model {
     const char *run;
-    double budget, r, recur; /* trained with r iterations, run at recur */
+    double budget, r;
+    double trained, recur; /* iterations; r but for runs whose iterations share nothing */
     double val_loss;
     double *loss, *accuracy; /* [n_task]; NaN where the table has none */
+    bool *cut;               /* [n_task]: every prompt lost its left end */
 };
 
 struct iso_evals {
@@ -31,18 +33,23 @@ enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t le
 enum iso_status iso_evals_read(struct iso_evals *e, const char *study, struct iso_err *err);
 void iso_evals_release(struct iso_evals *e);
 
-/* Gives the budgets the colours that they have in the figures of `runs`. */
-void iso_evals_colours(struct iso_evals *e, const struct iso_runs *runs);
+/* Keeps the models of `runs`, which are those of the fit, with the r that they have there, and
+ * gives the budgets the colours of its figures. */
+void iso_evals_join(struct iso_evals *e, const struct iso_runs *runs);
 
-/* Plain means over the tasks of an axis; NaN when one is missing. */
+/* Plain means over the tasks of an axis; NaN when one is missing.  The axis n_axis stands for all:
+ * the mean of their means. */
 double iso_evals_loss(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
 double iso_evals_accuracy(const struct iso_evals *e, const struct iso_evals_model *m, size_t axis);
+/* Whether every prompt of an axis lost its left end, in all models. */
+bool iso_evals_cut(const struct iso_evals *e, size_t axis);
 /* The compute-optimal checkpoint of a budget and r: lowest validation loss, at its trained depth;
  * NULL when there is none. */
 const struct iso_evals_model *iso_evals_best(const struct iso_evals *e, double budget, double r);
 
 /* Data of the figures: struct iso_evals. */
-extern const struct iso_figure_row iso_fig_eval_budget, iso_fig_eval_loss, iso_fig_eval_accuracy;
+extern const struct iso_figure_row iso_fig_eval_budget, iso_fig_eval_loss, iso_fig_eval_accuracy,
+    iso_fig_eval_all;
 /* The section of a report, for evals with at least one model. */
 struct iso_section iso_evals_section(const struct iso_evals *e);
 

@@ -173,14 +173,16 @@ void iso_fig_add_run(struct iso_panel *p, struct iso_series *s, double x, double
                      const struct iso_run *run, double predicted)
 {
     const char *slash = strrchr(run->file, '/'), *file = slash ? slash + 1 : run->file;
-    char budget[40], n[32], d[32], more[64] = "";
+    char budget[40], n[32], d[32], more[64] = "", control[48] = "";
     iso_power_plain(budget, run->budget);
     if (isfinite(predicted))
         snprintf(more, sizeof more, "\npredicted %.4f (%+.4f)", predicted, run->loss - predicted);
+    if (run->unshared > 0)
+        snprintf(control, sizeof control, " (%g unshared iterations)", run->unshared);
     iso_series_add_tip(p, s, x, y,
-                       "C = %s FLOPs, r = %g\nN = %s, D = %s tokens\nloss %.4f nats%s"
+                       "C = %s FLOPs, r = %g%s\nN = %s, D = %s tokens\nloss %.4f nats%s"
                        "\n%s%s%s:%d",
-                       budget, run->r, iso_format_count(n, iso_run_params(run)),
+                       budget, run->r, control, iso_format_count(n, iso_run_params(run)),
                        iso_format_count(d, run->tokens), run->loss, more, run->id,
                        *run->id ? ", " : "", file, run->line);
 }

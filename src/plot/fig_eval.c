@@ -1,5 +1,6 @@
-/* Downstream tasks: one panel per axis, its mean loss against the budget, against the validation
- * loss, and its accuracy against its loss. */
+/* Downstream tasks: one panel per axis and one for the mean of all: loss against the budget, loss
+ * against the validation loss, accuracy against loss.  And the mean of all axes by itself: accuracy
+ * and loss against the validation loss. */
 #include "plot/evals.h"
 
 #include "fit/linalg.h"
@@ -9,14 +10,21 @@
 
 enum { STEPS = 30, MOST_COLS = 3 };
 
+static size_t n_panels(const struct iso_evals *e)
+{
+    return e->n_axis > 1 ? e->n_axis + 1 : e->n_axis;
+}
+
 static void init(struct iso_figure *f, const struct iso_evals *e)
 {
-    size_t cols = e->n_axis < MOST_COLS ? e->n_axis : e->n_axis == 4 ? 2 : MOST_COLS;
-    iso_figure_init(f, (struct iso_panel_grid){.rows = (e->n_axis + cols - 1) / cols,
-                                               .cols = cols,
-                                               .panel_height = 170});
+    const size_t n = n_panels(e), cols = n < MOST_COLS ? n : n == 4 ? 2 : MOST_COLS;
+    iso_figure_init(f, (struct iso_panel_grid){
+                           .rows = (n + cols - 1) / cols, .cols = cols, .panel_height = 170});
     for (size_t a = 0; a < e->n_axis; a++)
-        f->panel[a].title = iso_figure_plain(f, e->axis[a]);
+        f->panel[a].title = iso_arena_printf(&f->arena, "%s%s", iso_figure_plain(f, e->axis[a]),
+                                             iso_evals_cut(e, a) ? " (all prompts cut)" : "");
+    if (n > e->n_axis)
+        f->panel[e->n_axis].title = "Mean of the axes";
 }
 
 static void add_model(struct iso_panel *p, struct iso_series *s, double x, double y,
@@ -45,7 +53,7 @@ static const char *build_budget(struct iso_figure *f, const void *data)
     if (k->n_budget < 2)
         return "The runs have one budget, so there is no loss against the budget.";
     init(f, e);
-    for (size_t a = 0; a < e->n_axis; a++) {
+    for (size_t a = 0; a < n_panels(e); a++) {
         struct iso_panel *p = &f->panel[a];
         iso_axis_set(&p->x, "Compute budget {/:Italic C} (FLOPs)", ISO_SCALE_LOG, ISO_TICK_POWER);
         iso_axis_set(&p->y, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
@@ -77,8 +85,8 @@ const struct iso_figure_row iso_fig_eval_budget = {
 
 /* --- against the validation loss --- */
 
-/* The parabola through the models of one r, by least squares around their mean. */
-static void add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t axis, double r)
+/* The parabola through the models of one r, by least squares around their mean; false without. */
+static bool add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t axis, double r)
 {
     double *x = ISO_NEW_N(double, 3 * e->n_model), *y = ISO_NEW_N(double, e->n_model);
     double lo = INFINITY, hi = -INFINITY, mean = 0, c[3];
@@ -86,7 +94,7 @@ static void add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t 
     for (size_t i = 0; i < e->n_model; i++) {
         const struct iso_evals_model *m = &e->model[i];
         y[n] = iso_evals_loss(e, m, axis);
-        if (m->r != r || m->recur != r || !isfinite(m->val_loss) || !isfinite(y[n]))
+        if (m->r != r || m->recur != m->trained || !isfinite(m->val_loss) || !isfinite(y[n]))
             continue;
         x[3 * n++ + 1] = m->val_loss;
         mean += m->val_loss;
@@ -100,7 +108,8 @@ static void add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t 
         x[3 * i + 1] = at;
         x[3 * i + 2] = at * at;
     }
-    if (n > 3 && iso_least_squares(c, x, y, NULL, n, 3)) {
+    const bool found = n > 3 && iso_least_squares(c, x, y, NULL, n, 3);
+    if (found) {
         struct iso_series *line =
             iso_panel_line(p, iso_inks[ISO_INK_TEXT], iso_fig_dash(&e->keys, r), 1.3);
         for (int i = 0; i <= STEPS; i++) {
@@ -110,26 +119,41 @@ static void add_parabola(struct iso_panel *p, const struct iso_evals *e, size_t 
     }
     free(x);
     free(y);
+    return found;
+}
+
+/* Every run at its trained depth, and the parabola of each r; false without any. */
+static bool add_losses(struct iso_panel *p, const struct iso_evals *e, size_t axis)
+{
+    iso_axis_set(&p->x, "Validation loss", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_set(&p->y, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    for (size_t i = 0; i < e->n_model; i++) {
+        const struct iso_evals_model *m = &e->model[i];
+        if (m->recur == m->trained)
+            add_model(p, marks(p, e, m), m->val_loss, iso_evals_loss(e, m, axis), m, "loss");
+    }
+    bool any = false;
+    for (size_t i = 0; i < e->keys.n_r; i++)
+        any |= add_parabola(p, e, axis, e->keys.r[i]);
+    return any;
+}
+
+static void put_legend(struct iso_figure *f, const struct iso_evals *e, bool parabolas)
+{
+    if (parabolas)
+        iso_fig_legend_lines(f, &e->keys, "Parabolas");
+    iso_fig_legend_archs(f, &e->keys);
+    iso_fig_legend_budgets(f, &e->keys);
 }
 
 static const char *build_loss(struct iso_figure *f, const void *data)
 {
     const struct iso_evals *e = data;
     init(f, e);
-    for (size_t a = 0; a < e->n_axis; a++) {
-        struct iso_panel *p = &f->panel[a];
-        iso_axis_set(&p->x, "Validation loss", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
-        iso_axis_set(&p->y, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
-        for (size_t i = 0; i < e->n_model; i++) {
-            const struct iso_evals_model *m = &e->model[i];
-            if (m->recur == m->r)
-                add_model(p, marks(p, e, m), m->val_loss, iso_evals_loss(e, m, a), m, "loss");
-        }
-        for (size_t i = 0; i < e->keys.n_r; i++)
-            add_parabola(p, e, a, e->keys.r[i]);
-    }
-    iso_fig_legend_archs(f, &e->keys);
-    iso_fig_legend_budgets(f, &e->keys);
+    bool parabolas = false;
+    for (size_t a = 0; a < n_panels(e); a++)
+        parabolas |= add_losses(&f->panel[a], e, a);
+    put_legend(f, e, parabolas);
     return NULL;
 }
 
@@ -148,19 +172,18 @@ static const char *build_accuracy(struct iso_figure *f, const void *data)
 {
     const struct iso_evals *e = data;
     init(f, e);
-    for (size_t a = 0; a < e->n_axis; a++) {
+    for (size_t a = 0; a < n_panels(e); a++) {
         struct iso_panel *p = &f->panel[a];
         iso_axis_set(&p->x, "Loss (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
         iso_axis_set(&p->y, "Accuracy", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
         for (size_t i = 0; i < e->n_model; i++) {
             const struct iso_evals_model *m = &e->model[i];
-            if (m->recur == m->r)
+            if (m->recur == m->trained)
                 add_model(p, marks(p, e, m), iso_evals_loss(e, m, a), iso_evals_accuracy(e, m, a),
                           m, "accuracy");
         }
     }
-    iso_fig_legend_archs(f, &e->keys);
-    iso_fig_legend_budgets(f, &e->keys);
+    put_legend(f, e, false);
     return NULL;
 }
 
@@ -169,4 +192,35 @@ const struct iso_figure_row iso_fig_eval_accuracy = {
     .title = "Accuracy against loss",
     .caption = "Means over the tasks of each axis, every run at its trained depth.",
     .build = build_accuracy,
+};
+
+/* --- all axes --- */
+
+static const char *build_all(struct iso_figure *f, const void *data)
+{
+    const struct iso_evals *e = data;
+    iso_figure_init(f, (struct iso_panel_grid){.rows = 1, .cols = 2, .panel_height = 230});
+    struct iso_panel *p = &f->panel[0];
+    p->title = "Accuracy";
+    iso_axis_set(&p->x, "Validation loss", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    iso_axis_set(&p->y, "Accuracy", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
+    for (size_t i = 0; i < e->n_model; i++) {
+        const struct iso_evals_model *m = &e->model[i];
+        if (m->recur == m->trained)
+            add_model(p, marks(p, e, m), m->val_loss, iso_evals_accuracy(e, m, e->n_axis), m,
+                      "accuracy");
+    }
+    f->panel[1].title = "Loss";
+    put_legend(f, e, add_losses(&f->panel[1], e, e->n_axis));
+    return NULL;
+}
+
+const struct iso_figure_row iso_fig_eval_all = {
+    .name = "eval-all",
+    .title = "All axes against validation loss",
+    .caption =
+        "Mean over the axes of their means, every run at its trained depth. " ISO_LEFT_PANEL
+        ": accuracy. " ISO_RIGHT_PANEL ": loss, with the parabola of each <i>r</i> with four "
+        "runs or more.",
+    .build = build_all,
 };

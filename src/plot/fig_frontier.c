@@ -25,25 +25,31 @@ static void add_optima(struct iso_panel *p, const struct iso_analysis *analysis,
 {
     for (size_t i = 0; i < k->n_budget; i++) {
         const struct iso_parabola *q = iso_fig_parabola(&analysis->derived, k->budget[i], r);
-        const struct iso_parabola *one = iso_fig_parabola(&analysis->derived, k->budget[i], 1);
-        if (!q || (gap && !one))
+        if (!q || (gap && !isfinite(q->gap)))
             continue;
         char budget[40];
         iso_power_plain(budget, q->budget);
         struct iso_series *mark =
             iso_panel_marks(p, iso_fig_budget_ink(k, q->budget), iso_fig_mark(k, r), 4.2);
-        double y = gap ? q->loss_opt - one->loss_opt : q->loss_opt;
+        double y = gap ? q->gap : q->loss_opt;
         iso_series_add_tip(p, mark, q->budget, y, "C = %s FLOPs, r = %g\n%s %.4f nats%s", budget, r,
                            gap ? "gap to r = 1:" : "optimum of the parabola:", y,
                            q->inside ? "" : "\n(beyond the sizes trained)");
     }
 }
 
-static void build_losses(struct iso_panel *p, const struct iso_analysis *analysis,
-                         const struct iso_fig_keys *k)
+static void set_budget_axis(struct iso_panel *p)
+{
+    iso_axis_set(&p->x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
+                 ISO_TICK_POWER);
+}
+
+void iso_fig_frontier_panel(struct iso_panel *p, const struct iso_analysis *analysis,
+                            const struct iso_fig_keys *k)
 {
     const struct iso_derived *d = &analysis->derived;
     p->title = "Compute-optimal loss";
+    set_budget_axis(p);
     iso_axis_set(&p->y, "Loss {/:Italic L}* (nats per token)", ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     for (size_t i = 0; i < d->n_curves && analysis->has_restricted; i++)
         add_curve(p, iso_panel_line(p, iso_inks[ISO_INK_ACCENT], ISO_DASH_SHORT, 1.3), k,
@@ -61,6 +67,7 @@ static void build_gaps(struct iso_panel *p, const struct iso_analysis *analysis,
     const struct iso_derived *d = &analysis->derived;
     const struct iso_flops_curve *one = iso_fig_curve(d, 1);
     p->title = "Gap to {/:Italic r} = 1";
+    set_budget_axis(p);
     iso_axis_set(&p->y, "{/:Italic L}*_{/:Italic r} − {/:Italic L}*_1 (nats per token)",
                  ISO_SCALE_LINEAR, ISO_TICK_PLAIN);
     for (size_t i = 0; i < d->n_curves && one; i++) {
@@ -83,22 +90,32 @@ static void build_gaps(struct iso_panel *p, const struct iso_analysis *analysis,
     iso_series_add(p, iso_panel_series(p, ISO_SERIES_RULE_Y, iso_inks[ISO_INK_MUTED]), 0, 0);
 }
 
-/* Only what is drawn. */
-static void write_caption(struct iso_figure *f, const struct iso_analysis *analysis, bool gaps)
+void iso_fig_legend_frontier(struct iso_figure *f, const struct iso_analysis *analysis,
+                             const struct iso_fig_keys *k)
 {
-    f->caption = iso_arena_printf(
+    const struct iso_series phi_1 = {.kind = ISO_SERIES_LINE,
+                                     .ink = iso_inks[ISO_INK_ACCENT],
+                                     .dash = ISO_DASH_SHORT,
+                                     .width = 1.3};
+    iso_fig_legend_lines(f, k, iso_arena_printf(&f->arena, "Law %s", analysis->fit.law->name));
+    if (analysis->has_restricted)
+        iso_figure_legend(f, &phi_1, "every {/:Italic r} with {/:Italic φ} = 1");
+    iso_fig_legend_optima(f, k, &analysis->derived);
+}
+
+/* Only what is drawn. */
+const char *iso_fig_frontier_words(struct iso_figure *f, const struct iso_analysis *analysis)
+{
+    return iso_arena_printf(
         &f->arena,
-        "%s at the compute-optimal size against the budget; the black curves are the fitted law."
-        "%s%s%s",
-        gaps ? ISO_LEFT_PANEL ": loss" : "Loss",
+        "at the compute-optimal size against the budget; the black curves are the fitted law.%s%s",
         iso_fig_has_optima(&analysis->derived)
             ? " Marks are the optima of the parabolas, which know nothing of the law."
             : "",
         analysis->has_restricted
             ? " Dashed red curves are the best fit with φ&nbsp;=&nbsp;1, under which the "
               "architectures all but coincide."
-            : "",
-        gaps ? " " ISO_RIGHT_PANEL ": the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1." : "");
+            : "");
 }
 
 static const char *build(struct iso_figure *f, const void *data)
@@ -112,21 +129,14 @@ static const char *build(struct iso_figure *f, const void *data)
     iso_figure_init(
         f, (struct iso_panel_grid){.rows = 1, .cols = cols, .panel_height = 270, .right = 44});
     struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
-    for (size_t i = 0; i < cols; i++)
-        iso_axis_set(&f->panel[i].x, "Compute budget {/:Italic C} (training FLOPs)", ISO_SCALE_LOG,
-                     ISO_TICK_POWER);
-    build_losses(&f->panel[0], analysis, &k);
+    iso_fig_frontier_panel(&f->panel[0], analysis, &k);
     if (gaps)
         build_gaps(&f->panel[1], analysis, &k);
-    iso_fig_legend_lines(f, &k, iso_arena_printf(&f->arena, "Law %s", analysis->fit.law->name));
-    struct iso_series like = {.kind = ISO_SERIES_LINE,
-                              .ink = iso_inks[ISO_INK_ACCENT],
-                              .dash = ISO_DASH_SHORT,
-                              .width = 1.3};
-    if (analysis->has_restricted)
-        iso_figure_legend(f, &like, "every {/:Italic r} with {/:Italic φ} = 1");
-    iso_fig_legend_optima(f, &k, &analysis->derived);
-    write_caption(f, analysis, gaps);
+    iso_fig_legend_frontier(f, analysis, &k);
+    f->caption = iso_arena_printf(
+        &f->arena, "%s %s%s", gaps ? ISO_LEFT_PANEL ": loss" : "Loss",
+        iso_fig_frontier_words(f, analysis),
+        gaps ? " " ISO_RIGHT_PANEL ": the gap of each <i>r</i> to <i>r</i>&nbsp;=&nbsp;1." : "");
     return NULL;
 }
 

@@ -85,6 +85,18 @@ const char *iso_fig_legend_stars(struct iso_figure *f, const struct iso_derived 
 static const char caption[] =
     "Loss against unique parameters at fixed compute budgets, one panel per number of recurrences.";
 
+static const char control_caption[] =
+    " With <i>r</i>&nbsp;=&nbsp;1 are the runs of the unshared control, a curve for each number of "
+    "iterations.";
+
+static bool has_control(const struct iso_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->at[i].unshared > 0)
+            return true;
+    return false;
+}
+
 static const char *build(struct iso_figure *f, const void *data)
 {
     const struct iso_analysis *analysis = data;
@@ -109,7 +121,8 @@ static const char *build(struct iso_figure *f, const void *data)
     }
     iso_fig_legend_budgets(f, &keys);
     f->caption =
-        iso_arena_printf(&f->arena, "%s%s", caption, iso_fig_legend_stars(f, &analysis->derived));
+        iso_arena_printf(&f->arena, "%s%s%s", caption, iso_fig_legend_stars(f, &analysis->derived),
+                         has_control(analysis->runs) ? control_caption : "");
     return NULL;
 }
 

@@ -3,6 +3,8 @@
 #include "plot/figures.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* --- bootstrap and profile -------------------------------------------------------------------- */
 
@@ -132,6 +134,22 @@ static void forest_row(struct forest *t, const char *name, double phi, double lo
     }
 }
 
+/* A check's name with its budget as figures write it: "C ≤ 2.15·10¹⁸". */
+static const char *check_name(struct iso_figure *f, const struct iso_robust_row *row)
+{
+    const char *name = iso_arena_printf(&f->arena, "%s: %s", row->group, row->name);
+    const char *at = strstr(name, "C <= "), *sign = "≤";
+    if (!at) {
+        at = strstr(name, "C >= ");
+        sign = "≥";
+    }
+    if (!at)
+        return name;
+    char budget[40];
+    iso_power_plain(budget, strtod(at + 5, NULL));
+    return iso_arena_printf(&f->arena, "%.*sC %s %s", (int)(at - name), name, sign, budget);
+}
+
 static void forest_intervals(struct forest *t, const struct iso_analysis *analysis)
 {
     const struct iso_intervals *v = &analysis->intervals;
@@ -202,8 +220,7 @@ static const char *build_forest(struct iso_figure *f, const void *data)
     for (size_t i = 0; analysis->has_robust && i < analysis->robust.n; i++) {
         const struct iso_robust_row *row = &analysis->robust.row[i];
         if (!row->problem)
-            forest_row(&t, iso_arena_printf(&f->arena, "%s: %s", row->group, row->name), row->phi,
-                       NAN, NAN);
+            forest_row(&t, check_name(f, row), row->phi, NAN, NAN);
     }
     for (size_t i = 0;
          analysis->has_robust && analysis->robust.phi_of_r && i < analysis->robust.n_r; i++) {

@@ -51,8 +51,8 @@ static void axis_of_r(struct iso_panel *p, const struct iso_fig_keys *k)
     p->x.n_given = k->n_r;
 }
 
-static void build_sizes(struct iso_panel *p, const struct iso_analysis *analysis,
-                        const struct iso_fig_keys *k)
+void iso_fig_sizes_panel(struct iso_panel *p, const struct iso_analysis *analysis,
+                         const struct iso_fig_keys *k)
 {
     double d = median_width(p->figure, analysis->runs);
     const struct iso_flops_curve *one = iso_fig_curve(&analysis->derived, 1);
@@ -137,8 +137,7 @@ static void build_blocks(struct iso_panel *p, const struct iso_analysis *analysi
     iso_str_release(&note);
 }
 
-/* Comparing at equal width needs r = 1 and the width of every run. */
-static bool has_sizes(const struct iso_derived *d)
+bool iso_fig_has_sizes(const struct iso_derived *d)
 {
     for (size_t i = 0; i < d->n_curves; i++)
         if (!isfinite(d->curve[i].width))
@@ -155,25 +154,21 @@ static void write_caption(struct iso_figure *f, const struct iso_analysis *analy
         &f->arena,
         "%s blocks that one block looped <i>r</i> times is worth, %sbetween one block (looping "
         "adds nothing) and <i>r</i> blocks (a loop is as good as unique blocks).",
-        sizes ? ISO_LEFT_PANEL
-            ": training FLOPs per token, unique parameters and effective parameters of "
-            "models of equal depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. " ISO_RIGHT_PANEL
-            ": unique"
-              : "Unique",
+        sizes ? ISO_LEFT_PANEL ": " ISO_SIZES_WORDS ISO_RIGHT_PANEL ": unique" : "Unique",
         isfinite(interval[0]) ? "with its interval, " : "");
 }
 
 static const char *build(struct iso_figure *f, const void *data)
 {
     const struct iso_analysis *analysis = data;
-    const bool sizes = has_sizes(&analysis->derived);
+    const bool sizes = iso_fig_has_sizes(&analysis->derived);
     if (iso_law_shapes(analysis->fit.law) == 0)
         return "This law assumes what a recurrence is worth.";
     iso_figure_init(f, (struct iso_panel_grid){
                            .rows = 1, .cols = sizes ? 2 : 1, .panel_height = 250, .right = 62});
     struct iso_fig_keys k = iso_fig_keys_of(f, analysis->runs);
     if (sizes)
-        build_sizes(&f->panel[0], analysis, &k);
+        iso_fig_sizes_panel(&f->panel[0], analysis, &k);
     build_blocks(&f->panel[sizes ? 1 : 0], analysis, &k);
     write_caption(f, analysis, sizes);
     return NULL;

@@ -14,6 +14,10 @@
 #define ISO_LEFT_PANEL  "<span class=\"wide\">Left</span><span class=\"narrow\">Above</span>"
 #define ISO_RIGHT_PANEL "<span class=\"wide\">Right</span><span class=\"narrow\">Below</span>"
 
+#define ISO_SIZES_WORDS                                                                            \
+    "training FLOPs per token, unique parameters and effective parameters of models of equal "     \
+    "depth and width, relative to <i>r</i>&nbsp;=&nbsp;1. "
+
 struct iso_figure_row {
     const char *name;    /* of the files: NAME.svg, NAME.pdf */
     const char *title;   /* plain text */
@@ -23,7 +27,7 @@ struct iso_figure_row {
 
 /* Data: struct iso_analysis. */
 extern const struct iso_figure_row iso_fig_worth, iso_fig_frontier, iso_fig_isoflops, iso_fig_phi,
-    iso_fig_forest, iso_fig_stacks;
+    iso_fig_forest, iso_fig_stacks, iso_fig_teaser;
 /* Data: struct iso_by_r. */
 extern const struct iso_figure_row iso_fig_allocation, iso_fig_quality, iso_fig_residuals;
 /* Data: struct iso_fig_compare. */
@@ -89,6 +93,18 @@ void iso_fig_caption_by_r(struct iso_figure *f, const struct iso_by_r *by_r, con
 void iso_fig_identity(struct iso_panel *p, const double range[2]);
 const char *iso_fig_residual_note(struct iso_figure *f, const struct iso_residual_stats *s);
 
+/* FLOPs per token and sizes at equal width against r, which need r = 1 and the width of every run
+ * (fig_worth.c). */
+bool iso_fig_has_sizes(const struct iso_derived *d);
+void iso_fig_sizes_panel(struct iso_panel *p, const struct iso_analysis *analysis,
+                         const struct iso_fig_keys *k);
+/* Compute-optimal loss against the budget, the legend of its curves and marks, and what a caption
+ * says of them (fig_frontier.c). */
+void iso_fig_frontier_panel(struct iso_panel *p, const struct iso_analysis *analysis,
+                            const struct iso_fig_keys *k);
+void iso_fig_legend_frontier(struct iso_figure *f, const struct iso_analysis *analysis,
+                             const struct iso_fig_keys *k);
+const char *iso_fig_frontier_words(struct iso_figure *f, const struct iso_analysis *analysis);
 /* The runs, parabolas and stars of one recurrence (NaN: of all) in one panel. */
 void iso_fig_isoflops_panel(struct iso_panel *p, const struct iso_runs *runs,
                             const struct iso_derived *derived, const struct iso_fig_keys *keys,

@@ -123,6 +123,9 @@ out:
 
 /* --- tables --------------------------------------------------------------------------------- */
 
+/* Rows, its head among them, of a table that is printed on one page. */
+enum { SHORT_TABLE = 13 };
+
 enum iso_status iso_page_table(struct iso_page *page, const char *name, const char *title,
                                const struct iso_table *t, struct iso_err *err)
 {
@@ -133,11 +136,10 @@ enum iso_status iso_page_table(struct iso_page *page, const char *name, const ch
     iso_table_write(&latex, t, ISO_TABLE_LATEX, false);
     enum iso_status st = iso_file_write(path.text, iso_str_text(&latex), latex.len, err);
     iso_page_html(page,
-                  "<div class=\"table\" id=\"table-%s\"><p class=\"caption\"><b>Table %zu.</b> ",
-                  name, ++page->n_tables);
+                  "<div class=\"table%s\" id=\"table-%s\"><p class=\"caption\"><b>Table %zu.</b> ",
+                  t->n_cell / t->n_col <= SHORT_TABLE ? " short" : "", name, ++page->n_tables);
     iso_page_text(page, title);
-    bool tall = t->n_cell / t->n_col > 18;
-    iso_page_html(page, "</p><div class=\"scroll%s\">", tall ? " tall" : "");
+    iso_page_html(page, "</p><div class=\"scroll\">");
     iso_table_write(&page->html, t, ISO_TABLE_HTML, false);
     iso_page_html(page, "</div></div>\n");
     iso_str_release(&latex);

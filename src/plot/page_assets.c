@@ -51,10 +51,7 @@ const char *const iso_page_css[] = {
     ".table{margin:24px 0 30px}\n"
     "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;"
     "border-top:1.5px solid var(--text);border-bottom:1.5px solid var(--text)}\n"
-    ".tall{max-height:27rem;overflow:auto;border-bottom:1px solid var(--text)}\n"
     ".m{white-space:nowrap}\n"
-    ".tall thead th{position:sticky;top:0;background:var(--page);"
-    "box-shadow:inset 0 -1px var(--text)}\n"
     "th,td{padding:4px 14px 4px 0;text-align:left}\n"
     "td.n{white-space:nowrap}\n"
     "th:last-child,td:last-child{padding-right:4px}\n"
@@ -83,16 +80,18 @@ const char *const iso_page_css[] = {
     "footer{max-width:980px;margin:40px auto 30px;padding:0 20px;color:var(--muted);"
     "font-size:.85rem}\n"
     "@media screen and "
-    "(max-width:640px){.wide{display:none}div.narrow{display:block}span.narrow{display:inline}}\n"
+    "(max-width:640px){.wide{display:none}div.narrow{display:block}span.narrow{display:inline}"
+    ".table:not(.short) .scroll{max-height:27rem;border-bottom:1px solid var(--text)}}\n"
     "@media (max-width:640px){nav ol{columns:1}dl{grid-template-columns:1fr;gap:0}"
     "dd{margin-bottom:8px}header{padding-top:22px}#theme{top:16px}section{margin-top:30px}}\n"
     "@media print{#theme,nav,.files{display:none}body{font-size:10pt}"
-    "header,main{max-width:none;padding:0}.drawing,.scroll{overflow:visible;max-height:none}"
-    ".drawing svg{max-height:8.4cm}figure,.table tr{break-inside:avoid}figure{margin:10px 0 14px}"
+    "header,main{max-width:none;padding:0}.drawing,.scroll{overflow:visible}"
+    ".drawing svg{max-height:9.6cm}figure,.short,thead,.table tr{break-inside:avoid}"
+    "figure{margin:10px 0 14px}"
     "section{margin-top:16px}.table{margin:12px 0 14px}h2{padding-top:12px}h2{break-after:avoid}"
-    "th button::after{content:none}.table table{font-size:7.5pt;width:auto}th,td{padding:2px 8px "
-    "2px 0}.caption{break-after:avoid}"
-    ".tall thead th{position:static;box-shadow:none}}\n",
+    "th button{display:contents}th button::after{content:none}.table "
+    "table{font-size:7.5pt;width:auto}th,td{padding:2px 8px "
+    "2px 0}.caption{break-after:avoid}}\n",
     NULL,
 };
 

@@ -2,8 +2,10 @@
 #include "plot/paper.h"
 
 #include "base/file.h"
-#include "base/progress.h"
+#include "base/latex.h"
 #include "plot/gnuplot.h"
+
+#include <string.h>
 
 /* What a figure is drawn from; NULL when there is no such thing. */
 static const void *of_analysis(const struct iso_paper *p)
@@ -32,95 +34,89 @@ static const void *of_rates(const struct iso_paper *p)
 }
 
 static const struct figure {
-    const char *name, *label, *caption; /* LaTeX */
+    const char *name, *label;
     const struct iso_figure_row *row;
     const void *(*data)(const struct iso_paper *p);
 } figures[] = {
-    {"teaser", "fig:teaser",
-     "What one recurrence is worth. FLOPs per token, unique and effective parameters at equal "
-     "depth "
-     "and width, and the unique blocks that one looped block is worth.",
-     &iso_fig_worth, of_analysis},
-    {"frontier", "fig:frontier",
-     "Compute-optimal loss against the budget, with the optima of the cells' parabolas as marks, "
-     "and "
-     "the gap of each $r$ to $r = 1$.",
-     &iso_fig_frontier, of_analysis},
-    {"isoflops", "fig:isoflops",
-     "Loss against unique parameters at fixed compute. Thin curves are parabolas in $\\log N$ for "
-     "each (budget, $r$); stars mark their optima.",
-     &iso_fig_isoflops, of_analysis},
-    {"optimal-alloc", "fig:optimal-alloc",
-     "Compute-optimal unique parameters $N^*(C)$ (left) and training tokens $D^*(C)$ (right) under "
-     "the law of each $r$. Marks are the optima of the parabolas.",
-     &iso_fig_allocation, of_by_r},
-    {"trunc-hc-isoflops", "fig:trunc_hc_isoflops",
-     "Loss against unique parameters under each recipe, on the budgets that all share.",
-     &iso_fig_compare_isoflops, of_compare},
-    {"arch-schematic", "fig:arch-schematic",
-     "Layers of each architecture in the order in which a token passes them. Layers of the "
-     "recurrent block are drawn once for each pass.",
-     &iso_fig_stacks, of_analysis},
-    {"lr-sweep", "fig:lr-sweep", "Loss of every run of the sweep against the base learning rate.",
-     &iso_fig_rates_loss, of_rates},
-    {"transfer", "fig:transfer",
-     "Regret, the loss above the best rate of each condition, against the base learning rate.",
-     &iso_fig_rates_transfer, of_rates},
-    {"fit-quality", "fig:fit-quality",
-     "Predicted against actual loss under the law of each $r$. On the dashed line the two agree.",
-     &iso_fig_quality, of_by_r},
-    {"fit-residuals", "fig:fit-residuals",
-     "Residuals (actual $-$ predicted) of the law of each $r$ against unique parameters and "
-     "tokens.",
-     &iso_fig_residuals, of_by_r},
-    {"probing-fit-quality", "fig:probing_fit_quality",
-     "Predicted against actual loss under the joint law fitted to each recipe.",
-     &iso_fig_compare_quality, of_compare},
-    {"downstream-scaling", "fig:downstream-scaling",
-     "Loss on each axis of tasks against the budget, at the run of lowest validation loss.",
-     &iso_fig_eval_budget, of_evals},
-    {"downstream-vs-valloss", "fig:downstream-vs-valloss",
-     "Loss on each axis of tasks against validation loss.", &iso_fig_eval_loss, of_evals},
-    {"acc-vs-loss", "fig:acc_vs_loss", "Accuracy against loss on each axis of tasks.",
-     &iso_fig_eval_accuracy, of_evals},
+    {"teaser", "fig:teaser", &iso_fig_teaser, of_analysis},
+    {"frontier", "fig:frontier", &iso_fig_frontier, of_analysis},
+    {"isoflops", "fig:isoflops", &iso_fig_isoflops, of_analysis},
+    {"optimal-alloc", "fig:optimal-alloc", &iso_fig_allocation, of_by_r},
+    {"trunc-hc-isoflops", "fig:trunc_hc_isoflops", &iso_fig_compare_isoflops, of_compare},
+    {"arch-schematic", "fig:arch-schematic", &iso_fig_stacks, of_analysis},
+    {"lr-sweep", "fig:lr-sweep", &iso_fig_rates_loss, of_rates},
+    {"transfer", "fig:transfer", &iso_fig_rates_transfer, of_rates},
+    {"fit-quality", "fig:fit-quality", &iso_fig_quality, of_by_r},
+    {"fit-residuals", "fig:fit-residuals", &iso_fig_residuals, of_by_r},
+    {"probing-fit-quality", "fig:probing_fit_quality", &iso_fig_compare_quality, of_compare},
+    {"downstream-scaling", "fig:downstream-scaling", &iso_fig_eval_budget, of_evals},
+    {"downstream-vs-valloss", "fig:downstream-vs-valloss", &iso_fig_eval_loss, of_evals},
+    {"acc-vs-loss", "fig:acc_vs_loss", &iso_fig_eval_all, of_evals},
 };
 
-static enum iso_status draw(bool *drawn, const struct figure *figure, const struct iso_paper *p,
-                            const char *dir, struct iso_err *err)
+/* What the captions of the page have of HTML, as LaTeX. */
+static const struct {
+    const char *html, *latex;
+} tags[] = {
+    {"<i>", "$"},    {"</i>", "$"},   {"<span class=\"wide\">", ""}, {"<span class=\"m\">", ""},
+    {"</span>", ""}, {"&nbsp;", "~"},
+};
+static const char narrow_only[] = "<span class=\"narrow\">";
+
+static size_t put_tag(struct iso_str *out, const char *html)
+{
+    if (iso_str_starts(html, narrow_only)) { /* words for another arrangement of the panels */
+        const char *end = strstr(html, "</span>");
+        return end ? (size_t)(end - html) + strlen("</span>") : strlen(html);
+    }
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        if (iso_str_starts(html, tags[i].html)) {
+            iso_str_puts(out, tags[i].latex);
+            return strlen(tags[i].html);
+        }
+    ISO_BUG("a caption has %.20s", html);
+}
+
+static void put_caption(struct iso_str *out, const char *html)
+{
+    struct iso_str text = {0};
+    while (*html) {
+        const size_t len = strcspn(html, "<&");
+        iso_str_clear(&text);
+        iso_str_append(&text, html, len);
+        iso_latex_put(out, iso_str_text(&text));
+        html += len;
+        if (*html)
+            html += put_tag(out, html);
+    }
+    iso_str_release(&text);
+}
+
+/* Draws a figure and puts it into `all`, where the data allow it. */
+static enum iso_status put_figure(struct iso_str *all, const struct figure *figure,
+                                  const struct iso_paper *p, const char *dir, struct iso_err *err)
 {
     const void *data = figure->data(p);
     struct iso_figure f = {0};
     struct iso_str svg = {0};
-    *drawn = false;
-    if (!data)
-        return ISO_OK;
     enum iso_status st = ISO_OK;
-    if (!figure->row->build(&f, data)) {
+    if (data && !figure->row->build(&f, data)) {
         iso_figure_finish(&f);
         st = iso_figure_draw(&svg, &f, dir, figure->name, err);
-        *drawn = st == ISO_OK;
         if (st != ISO_OK)
             st = iso_fail_in(err, st, "figure %s", figure->name);
+        iso_str_printf(
+            all,
+            "\\begin{figure}[!htb]\n\\centering\n\\includegraphics[width=\\textwidth]{%s}\n"
+            "\\caption{",
+            figure->name);
+        put_caption(all, figure->row->title);
+        iso_str_puts(all, ". ");
+        put_caption(all, f.caption ? f.caption : figure->row->caption);
+        iso_str_printf(all, "}\n\\label{%s}\n\\end{figure}\n\n", figure->label);
     }
     iso_figure_release(&f);
     iso_str_release(&svg);
-    return st;
-}
-
-static enum iso_status put_figures(struct iso_str *all, const struct iso_paper *p, const char *dir,
-                                   struct iso_err *err)
-{
-    enum iso_status st = ISO_OK;
-    for (size_t i = 0; i < sizeof figures / sizeof *figures && st == ISO_OK; i++) {
-        bool drawn;
-        st = draw(&drawn, &figures[i], p, dir, err);
-        if (drawn)
-            iso_str_printf(
-                all,
-                "\\begin{figure}\n\\centering\n\\includegraphics[width=\\textwidth]{%s}\n"
-                "\\caption{%s}\n\\label{%s}\n\\end{figure}\n\n",
-                figures[i].name, figures[i].caption, figures[i].label);
-    }
     return st;
 }
 
@@ -136,7 +132,7 @@ static enum iso_status put_tables(struct iso_str *all, const struct iso_paper *p
             continue;
         st = iso_file_write(iso_path_in(dir, "%s.tex", t->name).text, text.text, text.len, err);
         iso_str_printf(all,
-                       "\\begin{table}\n\\centering\\small\n\\caption{%s}\n\\label{%s}\n"
+                       "\\begin{table}[!htb]\n\\centering\\small\n\\caption{%s}\n\\label{%s}\n"
                        "\\input{%s}\n\\end{table}\n\n",
                        t->caption, t->label, t->name);
     }
@@ -155,12 +151,14 @@ enum iso_status iso_paper_write(struct iso_paper paper, const char *dir, struct 
     const struct iso_fig_rates drawn_rates = {paper.rates, paper.analysis->runs};
     paper.drawn_rates = &drawn_rates;
     iso_str_puts(&all, "\\documentclass{article}\n\\usepackage[margin=1in]{geometry}\n"
-                       "\\usepackage{amsmath,booktabs,graphicx}\n\\begin{document}\n\n");
+                       "\\usepackage{amsmath,booktabs,graphicx}\n"
+                       "\\setlength{\\belowcaptionskip}{6pt}\n\\begin{document}\n\n");
     enum iso_status st = iso_dir_make(dir, err);
     if (st == ISO_OK)
         st = put_tables(&all, &paper, dir, err);
     if (st == ISO_OK)
-        st = put_figures(&all, &paper, dir, err);
+        for (size_t i = 0; i < sizeof figures / sizeof *figures && st == ISO_OK; i++)
+            st = put_figure(&all, &figures[i], &paper, dir, err);
     iso_str_puts(&all, "\\end{document}\n");
     if (st == ISO_OK)
         st = iso_file_write(iso_path_in(dir, "all.tex").text, all.text, all.len, err);

@@ -8,10 +8,11 @@
 
 struct iso_paper {
     const struct iso_analysis *analysis;
-    const struct iso_compare *compare; /* NULL: nothing is compared */
-    const struct iso_evals *evals;     /* NULL: no tasks */
-    const struct iso_regret *rates;    /* NULL: no sweep over rates */
-    const struct iso_runs *beyond;     /* runs beyond the grid, not fitted; NULL: none */
+    const struct iso_compare *compare;    /* NULL: nothing is compared */
+    const struct iso_evals *evals;        /* NULL: no tasks */
+    const struct iso_regret *rates;       /* NULL: no sweep over rates */
+    const struct iso_runs *beyond;        /* runs beyond the grid, not fitted; NULL: none */
+    const struct iso_evals *beyond_evals; /* their scores; no models: none */
     /* Filled in by iso_paper_write. */
     const struct iso_by_r *by_r;
     const struct iso_fig_compare *drawn;

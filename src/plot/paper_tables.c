@@ -2,6 +2,7 @@
 #include "plot/paper.h"
 
 #include "base/latex.h"
+#include "fit/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -316,7 +317,6 @@ static void put_task(struct iso_str *out, const struct iso_evals *e, size_t task
         const struct iso_evals_model *m = iso_evals_best(e, budget, e->keys.r[i]);
         best = m ? fmin(best, m->loss[task]) : best;
     }
-    iso_latex_put(out, e->axis[e->axis_of[task]]);
     iso_str_puts(out, " & ");
     iso_latex_put(out, e->task[task]);
     for (size_t i = 0; i < e->keys.n_r; i++) {
@@ -340,41 +340,160 @@ static void build_tasks(struct iso_str *out, const struct iso_paper *p)
     for (size_t i = 0; i < e->keys.n_r; i++)
         iso_str_printf(out, " & $r = %g$", e->keys.r[i]);
     iso_str_printf(out, " & $r = %g$ over $C$ \\\\\n\\midrule\n", e->keys.r[0]);
-    for (size_t i = 0; i < e->n_task; i++)
-        put_task(out, e, i, e->keys.budget[e->keys.n_budget - 1]);
+    for (size_t a = 0; a < e->n_axis; a++) {
+        const char *name = e->axis[a]; /* once for all its tasks */
+        iso_str_puts(out, a ? "\\midrule\n" : "");
+        for (size_t i = 0; i < e->n_task; i++) {
+            if (e->axis_of[i] != a)
+                continue;
+            iso_latex_put(out, name);
+            put_task(out, e, i, e->keys.budget[e->keys.n_budget - 1]);
+            name = "";
+        }
+    }
     end(out);
 }
 
 /* --- beyond the grid -------------------------------------------------------------------------- */
 
-static const struct iso_run *plain_run(const struct iso_runs *runs)
+/* The run without loops that a looped one is compared with: of its width, where there is one. */
+static const struct iso_run *plain_run(const struct iso_runs *runs, double d_model)
 {
+    const struct iso_run *plain = NULL;
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->at[i].r == 1)
-            return &runs->at[i];
+        if (runs->at[i].r == 1 && (!plain || runs->at[i].d_model == d_model))
+            plain = &runs->at[i];
+    return plain;
+}
+
+/* Its scores at its trained depth, found by its loss; NULL without. */
+static const struct iso_evals_model *scores_of(const struct iso_evals *e, const struct iso_run *run)
+{
+    for (size_t i = 0; i < e->n_model; i++) {
+        const struct iso_evals_model *m = &e->model[i];
+        if (m->r == run->r && m->recur == m->trained && fabs(m->val_loss - run->loss) < 1e-6)
+            return m;
+    }
     return NULL;
 }
 
+static void put_losses(struct iso_str *out, const char *what, double plain, double looped)
+{
+    iso_latex_put(out, what);
+    iso_str_puts(out, " (nats)");
+    put_number(out, "%.3f", plain);
+    put_number(out, "%.3f", looped);
+    put_number(out, "%+.3f", looped - plain);
+    end_row(out);
+}
+
+static void put_axes(struct iso_str *out, const struct iso_evals *e, const struct iso_run *plain,
+                     const struct iso_run *looped)
+{
+    const struct iso_evals_model *a = scores_of(e, plain), *b = scores_of(e, looped);
+    if (!a || !b)
+        return;
+    iso_str_puts(out, "\\midrule\n");
+    for (size_t i = 0; i < e->n_axis; i++)
+        put_losses(out, e->axis[i], iso_evals_loss(e, a, i), iso_evals_loss(e, b, i));
+    if (e->n_axis > 1)
+        put_losses(out, "Mean of the axes", iso_evals_loss(e, a, e->n_axis),
+                   iso_evals_loss(e, b, e->n_axis));
+}
+
+static void put_sizes(struct iso_str *out, const char *what, const char *format, double plain,
+                      double looped)
+{
+    iso_str_puts(out, what);
+    put_number(out, format, plain);
+    put_number(out, format, looped);
+    iso_str_puts(out, " &");
+    end_row(out);
+}
+
+/* A part of the table for each looped run. */
 static void build_extrapolation(struct iso_str *out, const struct iso_paper *p)
 {
-    if (!p->beyond || p->beyond->n == 0)
+    const struct iso_runs *runs = p->beyond;
+    for (size_t i = 0; runs && i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i], *plain = plain_run(runs, run->d_model);
+        if (run->r == 1 || !plain)
+            continue;
+        iso_str_puts(out, out->len ? "\\midrule\n" : "\\begin{tabular}{@{}lrrr@{}}\n\\toprule\n");
+        iso_str_printf(out, " & $r = 1$ & $r = %g$ & Gap \\\\\n\\midrule\n", run->r);
+        put_sizes(out, "Unique parameters (M)", "%.0f", iso_run_params(plain) / 1e6,
+                  iso_run_params(run) / 1e6);
+        put_sizes(out, "Training tokens (B)", "%.1f", plain->tokens / 1e9, run->tokens / 1e9);
+        put_losses(out, "Validation loss", plain->loss, run->loss);
+        put_losses(out, "Predicted by the law", iso_fit_loss(&p->analysis->fit, plain),
+                   iso_fit_loss(&p->analysis->fit, run));
+        put_axes(out, p->beyond_evals, plain, run);
+    }
+    if (out->len)
+        end(out);
+}
+
+/* --- the grid --------------------------------------------------------------------------------- */
+
+/* A run of this width and r, and of this budget unless it is NaN. */
+static const struct iso_run *find_run(const struct iso_runs *runs, double width, double r,
+                                      double budget)
+{
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i];
+        if (run->d_model == width && run->r == r && (isnan(budget) || run->budget == budget))
+            return run;
+    }
+    return NULL;
+}
+
+static size_t list_widths(double **out, struct iso_arena *arena, const struct iso_runs *runs)
+{
+    size_t n = 0;
+    *out = ISO_ARENA_NEW_N(arena, double, runs->n + 1);
+    for (size_t i = 0; i < runs->n; i++)
+        if (isfinite(runs->at[i].d_model))
+            iso_insert_double(*out, &n, runs->at[i].d_model);
+    return n;
+}
+
+static void build_grid(struct iso_str *out, const struct iso_paper *p)
+{
+    const struct iso_runs *runs = p->analysis->runs;
+    struct iso_arena arena = {0};
+    double *width, *r, *budget;
+    const size_t n = list_widths(&width, &arena, runs),
+                 n_r = iso_runs_recurrences(&r, &arena, runs),
+                 n_budget = iso_runs_budgets(&budget, &arena, runs);
+    if (n == 0) {
+        iso_arena_release(&arena);
         return;
-    const struct iso_run *plain = plain_run(p->beyond);
-    begin(out, "lrrrrrr",
-          "Arch. & $N$ (M) & $D$ (B) & loss & gap & predicted loss & predicted gap");
-    for (size_t i = 0; i < p->beyond->n; i++) {
-        const struct iso_run *run = &p->beyond->at[i];
-        const double predicted = iso_fit_loss(&p->analysis->fit, run);
-        iso_str_printf(out, "$r = %g$", run->r);
-        put_number(out, "%.0f", iso_run_params(run) / 1e6);
-        put_number(out, "%.1f", run->tokens / 1e9);
-        put_number(out, "%.3f", run->loss);
-        put_number(out, "%+.3f", plain ? run->loss - plain->loss : NAN);
-        put_number(out, "%.3f", predicted);
-        put_number(out, "%+.3f", plain ? predicted - iso_fit_loss(&p->analysis->fit, plain) : NAN);
+    }
+    iso_str_printf(
+        out,
+        "\\setlength{\\tabcolsep}{4pt}\\begin{tabular}{@{}r*{%zu}{r}*{%zu}{r}@{}}\n\\toprule\n"
+        " & \\multicolumn{%zu}{c}{$N$ (M)} & \\multicolumn{%zu}{c}{$D$ (B) at $r = %g$} \\\\\n"
+        "\\cmidrule(lr){2-%zu}\\cmidrule(l){%zu-%zu}\n$d$",
+        n_r, n_budget, n_r, n_budget, r[0], n_r + 1, n_r + 2, n_r + n_budget + 1);
+    for (size_t i = 0; i < n_r; i++)
+        iso_str_printf(out, " & $r = %g$", r[i]);
+    for (size_t i = 0; i < n_budget; i++)
+        put_power(out, budget[i]);
+    iso_str_puts(out, " \\\\\n\\midrule\n");
+    for (size_t w = 0; w < n; w++) {
+        iso_str_printf(out, "$%g$", width[w]);
+        for (size_t i = 0; i < n_r; i++) {
+            const struct iso_run *run = find_run(runs, width[w], r[i], NAN);
+            put_number(out, "%.1f", run ? iso_run_params(run) / 1e6 : NAN);
+        }
+        for (size_t i = 0; i < n_budget; i++) {
+            const struct iso_run *run = find_run(runs, width[w], r[0], budget[i]);
+            put_number(out, "%.2f", run ? run->tokens / 1e9 : NAN);
+        }
         end_row(out);
     }
     end(out);
+    iso_arena_release(&arena);
 }
 
 const struct iso_paper_table iso_paper_tables[] = {
@@ -383,8 +502,8 @@ const struct iso_paper_table iso_paper_tables[] = {
      "nats; $A$ and $B$ are rounded to two digits.",
      build_fit_params},
     {"tab-joint-3d", "tab:joint-3d",
-     "Joint law over all runs, with the interval of $\\varphi$, and with $\\varphi$ held at 0 and "
-     "1.",
+     "Joint law over all runs, with the 95\\,\\% interval of $\\varphi$, and with $\\varphi$ held "
+     "at 0 and 1.",
      build_joint},
     {"tab-joint-residuals-per-r", "tab:joint-residuals-per-r",
      "Residuals (actual $-$ predicted, nats) of the joint law by architecture.", build_residuals},
@@ -400,14 +519,17 @@ const struct iso_paper_table iso_paper_tables[] = {
      "architecture of the width at which $r = 1$ has one billion.",
      build_equivalence},
     {"tab-per-task-acc", "tab:per_task_acc",
-     "Loss on each task (nats) at the run of lowest validation loss of the largest budget; last, "
-     "the "
-     "losses of the smallest $r$ over all budgets.",
+     "Loss on each task (nats) at the run of lowest validation loss of the largest budget, the "
+     "lowest in bold; last, the range of losses of the smallest $r$ over all budgets.",
      build_tasks},
     {"tab-extrapolation", "tab:extrapolation",
-     "Runs beyond the grid, which were not fitted, and what the fitted law predicts for them. Gaps "
-     "are "
-     "to $r = 1$ (nats).",
+     "Runs beyond the grid, which were not fitted, and what the law fitted to the grid predicts "
+     "for "
+     "them. A positive gap means that the looped model trails.",
      build_extrapolation},
+    {"tab-grid", "tab:grid",
+     "The grid: unique parameters at each width $d$ and $r$, and training tokens at each width and "
+     "budget (FLOPs). A dash marks what was not trained.",
+     build_grid},
     {0},
 };

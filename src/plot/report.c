@@ -205,9 +205,9 @@ static const struct row rows[] = {
     {"quality", "How well the laws fit", .figures = {&iso_fig_quality, &iso_fig_residuals},
      .by_r = true},
     {"numbers", .title = "More numbers"},
-    {"runs", "Runs", .build = build_runs},
     {"method", "Method", .build = build_method},
     {"provenance", "Provenance", .build = build_provenance},
+    {"runs", "Runs", .build = build_runs}, /* last: its table may be long */
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -292,7 +292,7 @@ enum iso_status iso_report_write(const struct iso_report *report, const char *di
     struct iso_by_r by_r;
     iso_by_r_fit(&by_r, report->analysis);
     struct iso_section *sections = ISO_NEW_N(struct iso_section, N_ROWS + report->n_extra);
-    size_t n = 0, first_extra = N_ROWS - 3; /* before the runs, the method and the provenance */
+    size_t n = 0, first_extra = N_ROWS - 3; /* before method, provenance and runs */
     for (size_t i = 0; i < N_ROWS; i++) {
         if (i == first_extra)
             for (size_t k = 0; k < report->n_extra; k++)

@@ -75,10 +75,10 @@ static void put_run(struct iso_table *t, const struct iso_evals *e,
         }
         if (scored < 2)
             continue;
-        struct iso_saturation s = iso_saturation_fit(T, L, scored, depth[0]->r);
+        struct iso_saturation s = iso_saturation_fit(T, L, scored, depth[0]->trained);
         iso_table_put(t, depth[0]->run);
         iso_table_put(t, e->axis[a]);
-        iso_table_putf(t, "%g", depth[0]->r);
+        iso_table_putf(t, "%g", depth[0]->trained);
         iso_table_putf(t, "%zu", scored);
         iso_saturation_put(t, &s);
     }
@@ -94,7 +94,7 @@ static enum iso_status put_depths(struct iso_page *page, const struct iso_evals 
     iso_table_init(&t, "run|axis|r|depths|" ISO_SATURATION_COLUMNS);
     for (size_t i = 0; i < e->n_model; i++) {
         size_t n = 0;
-        for (size_t k = 0; e->model[i].recur == e->model[i].r && k < e->n_model; k++)
+        for (size_t k = 0; e->model[i].recur == e->model[i].trained && k < e->n_model; k++)
             if (iso_str_eq(e->model[k].run, e->model[i].run))
                 depth[n++] = &e->model[k];
         qsort(depth, n, sizeof(const struct iso_evals_model *), by_depth);
@@ -112,8 +112,8 @@ static enum iso_status put_depths(struct iso_page *page, const struct iso_evals 
 
 static enum iso_status build(struct iso_page *page, const void *data, struct iso_err *err)
 {
-    static const struct iso_figure_row *const figures[] = {&iso_fig_eval_budget, &iso_fig_eval_loss,
-                                                           &iso_fig_eval_accuracy};
+    static const struct iso_figure_row *const figures[] = {
+        &iso_fig_eval_budget, &iso_fig_eval_loss, &iso_fig_eval_all, &iso_fig_eval_accuracy};
     const struct iso_evals *e = data;
     enum iso_status st = ISO_OK;
     for (size_t i = 0; i < sizeof figures / sizeof *figures && st == ISO_OK; i++)

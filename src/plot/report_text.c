@@ -33,7 +33,9 @@ static void put_phi(struct iso_str *out, const struct iso_analysis *analysis)
         iso_analysis_write_interval(out, analysis);
     else
         iso_str_puts(out, "no interval computed");
-    iso_str_printf(out, "; trust: <b>%s</b></small></p>\n", iso_trust_name(analysis->checks.trust));
+    iso_str_printf(out, "; trust: <b>%s</b>%s</small></p>\n",
+                   iso_trust_name(analysis->checks.trust),
+                   analysis->checks.resampled ? "" : " as far as it was checked");
 }
 
 static void put_paragraph(struct iso_str *out, const char *text)

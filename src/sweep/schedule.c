@@ -476,7 +476,8 @@ static enum iso_status make_jobs(struct scheduler *s)
     s->job = ISO_NEW_N(struct job, s->sw->n + 1);
     for (size_t i = 0; st == ISO_OK && i < s->sw->n; i++) {
         struct iso_record *rec = &s->sw->runs[i];
-        if (!rec->wanted || iso_record_finished(rec))
+        if (!rec->wanted || iso_record_finished(rec) ||
+            (s->o->most_budget > 0 && rec->budget > s->o->most_budget))
             continue;
         struct job *j = &s->job[s->n++];
         if (running[i])

@@ -17,6 +17,7 @@ struct iso_schedule_options {
     int jobs;      /* runs at once */
     double memory; /* bytes for all of them */
     int retries;
+    double most_budget; /* runs of larger budgets are left for later; 0: none is */
 };
 
 /* Who is told.  Both are called from the scheduler's thread. */
@@ -26,8 +27,8 @@ struct iso_schedule_view {
     void (*show)(void *ctx, const struct iso_look *look);
 };
 
-/* Works until nothing is left that can be done.  ISO_OK when every wanted run is finished,
- * ISO_STOPPED when it was told to stop, ISO_BAD_INPUT when runs failed. */
+/* Works until nothing is left that can be done.  ISO_OK when every wanted run that is not left
+ * for later is finished, ISO_STOPPED when it was told to stop, ISO_BAD_INPUT when runs failed. */
 enum iso_status iso_schedule_run(struct iso_sweep *sw, const struct iso_schedule_options *o,
                                  const struct iso_schedule_view *view, struct iso_err *err);
 

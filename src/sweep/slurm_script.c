@@ -12,18 +12,6 @@
  * unasked. */
 #include "sweep/slurm_script.h"
 
-/* In single quotes for the shell. */
-static void put_quoted(struct iso_str *out, const char *text)
-{
-    iso_str_putc(out, '\'');
-    for (; *text; text++)
-        if (*text == '\'')
-            iso_str_puts(out, "'\\''");
-        else
-            iso_str_putc(out, *text);
-    iso_str_putc(out, '\'');
-}
-
 /* The trainer's command line for the run "$1" in the folder "$out". */
 static void put_trainer(struct iso_str *out, const struct iso_launch_options *o)
 {
@@ -36,7 +24,7 @@ static void put_trainer(struct iso_str *out, const struct iso_launch_options *o)
         else if (i > 0 && iso_str_eq(argv[i - 1], "--out"))
             iso_str_puts(out, "\"$out\"");
         else
-            put_quoted(out, argv[i]);
+            iso_str_put_word(out, argv[i]);
     }
     iso_arena_release(&arena);
 }
@@ -62,9 +50,9 @@ void iso_slurm_script(struct iso_str *out, const struct iso_launch_options *o, i
     iso_str_puts(out, "#!/bin/bash\n"
                       "# Task i trains the runs on line i of this list, side by side.\n"
                       "list=");
-    put_quoted(out, base);
+    iso_str_put_word(out, base);
     iso_str_puts(out, ".runs\nstudy=");
-    put_quoted(out, o->study);
+    iso_str_put_word(out, o->study);
     iso_str_putc(out, '\n');
     if (o->prologue)
         iso_str_printf(out, "%s\n", o->prologue);

@@ -289,6 +289,15 @@ enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *
     return finish(store, q, err);
 }
 
+enum iso_status iso_store_remove(struct iso_store *store, const char *id, struct iso_err *err)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(store->db, "DELETE FROM run WHERE run = ?", -1, &q, NULL) != SQLITE_OK)
+        return fail(store, err);
+    bind_text(q, 1, id);
+    return finish(store, q, err);
+}
+
 static void read_row(struct iso_record *rec, sqlite3_stmt *q)
 {
     iso_record_init(rec);

@@ -30,6 +30,7 @@ bool iso_store_busy(const struct iso_store *store);
 /* Adds or replaces one run. */
 enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
                               struct iso_err *err);
+enum iso_status iso_store_remove(struct iso_store *store, const char *id, struct iso_err *err);
 /* All runs, by budget, r, s, seed; the caller frees *recs. */
 enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
                               struct iso_err *err);

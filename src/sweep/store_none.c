@@ -47,6 +47,12 @@ enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *
     ISO_BUG("no store can be open");
 }
 
+enum iso_status iso_store_remove(struct iso_store *store, const char *id, struct iso_err *err)
+{
+    (void)store, (void)id, (void)err;
+    ISO_BUG("no store can be open");
+}
+
 enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
                               struct iso_err *err)
 {

@@ -223,6 +223,22 @@ enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *
     return ISO_OK;
 }
 
+enum iso_status iso_sweep_unplan(struct iso_sweep *sw, double budget, struct iso_err *err)
+{
+    size_t kept = 0;
+    enum iso_status st = iso_store_begin(sw->store, err);
+    for (size_t i = 0; i < sw->n; i++) {
+        const struct iso_record *rec = &sw->runs[i];
+        const bool begun = rec->state != ISO_STATE_PLANNED || rec->attempts > 0;
+        if (rec->budget != budget || begun)
+            sw->runs[kept++] = *rec;
+        else if (st == ISO_OK)
+            st = iso_store_remove(sw->store, rec->id, err);
+    }
+    sw->n = kept;
+    return iso_store_end(sw->store, st, err);
+}
+
 /* --- folders and store --- */
 
 /* A result that cannot be read is put aside, so that the run is finished again from its

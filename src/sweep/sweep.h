@@ -43,6 +43,8 @@ enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, s
  * whose settings differ from what its folder holds is refused. */
 enum iso_status iso_sweep_plan(struct iso_sweep *sw, const struct iso_plan_run *runs, size_t n,
                                struct iso_err *err);
+/* Takes back the runs of a budget that never began, so that others can be planned for it. */
+enum iso_status iso_sweep_unplan(struct iso_sweep *sw, double budget, struct iso_err *err);
 /* Adds finished runs of another study or table: the same ids, and, when no run of this grid has
  * r = 1, the r = 1 runs at this grid's budgets.  Refuses a run that was trained on other data than
  * the pinned ones.  *reused counts them. */

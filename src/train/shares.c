@@ -100,7 +100,7 @@ static void add_piece(struct iso_pieces *p, size_t first, size_t n)
         *ISO_PUSH(p->at, p->n, p->room) = (struct iso_piece){first, n};
 }
 
-static void add_item(struct iso_share *share, const struct iso_optim *o, size_t i)
+static void add_item(struct iso_rank_share *share, const struct iso_optim *o, size_t i)
 {
     const struct iso_optim_item *it = &o->item[i];
     const struct iso_optimiser *method = iso_optimiser_of[it->param->group];
@@ -145,7 +145,7 @@ void iso_shares_init(struct iso_shares *s, struct iso_comm *comm, struct iso_opt
     *s = (struct iso_shares){.comm = comm, .optim = optim, .lanes = lanes};
     s->owner = ISO_NEW_N(int, optim->n_item);
     s->own = ISO_NEW_N(size_t, optim->n_item);
-    s->of = ISO_NEW_N(struct iso_share, (size_t)ranks);
+    s->of = ISO_NEW_N(struct iso_rank_share, (size_t)ranks);
     deal_matrices(s, ranks);
     deal_slices(s, ranks);
     for (size_t i = 0; i < optim->n_item; i++)
@@ -224,7 +224,7 @@ enum iso_status iso_shares_weights(struct iso_shares *s, struct iso_err *err)
     struct iso_squares *squares = s->optim->squares;
     if (iso_comm_size(s->comm) == 1)
         return ISO_OK;
-    const struct iso_share *mine = &s->of[s->comm->rank];
+    const struct iso_rank_share *mine = &s->of[s->comm->rank];
     struct iso_message *in = ISO_NEW_N(struct iso_message, 2 * (size_t)s->comm->size);
     struct iso_message *out = ISO_NEW_N(struct iso_message, 2 * (size_t)s->comm->size);
     for (int rank = 0; rank < s->comm->size; rank++)

@@ -23,7 +23,7 @@ struct iso_pieces {
 };
 
 /* What a rank owns: of the parameters, of the optimiser's states, of its sums of squares. */
-struct iso_share {
+struct iso_rank_share {
     struct iso_pieces params, states, squares;
 };
 
@@ -32,7 +32,7 @@ struct iso_shares {
     struct iso_optim *optim;
     size_t lanes;
     int *owner;                  /* [items] */
-    struct iso_share *of;        /* [ranks] */
+    struct iso_rank_share *of;   /* [ranks] */
     size_t *own, n_own;          /* items of this rank */
     size_t floats;               /* that they have */
     struct iso_lane_blocks sums; /* [floats] each: the nodes of all ranks */

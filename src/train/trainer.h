@@ -3,8 +3,8 @@
  * The batch is cut into lanes (plan/lanes.h).  A worker runs whole lanes, a few sequences at a
  * time, through the entire network into gradient blocks; blocks are added up in a fixed tree over
  * lane numbers (tree.h), tensor by tensor, and each tensor is updated; then the weights are packed
- * again.  The workers meet three times in a step.  Workers beyond the number of lanes help those who
- * have one (kern/crew.h).
+ * again.  The workers meet three times in a step.  Workers beyond the number of lanes help those
+ * who have one (kern/crew.h).
  *
  * Several ranks share the lanes, the rows of a validation and the optimiser's items (shares.h); all
  * of them have all weights, and call the same functions.

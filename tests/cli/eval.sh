@@ -38,7 +38,16 @@ mean = sum(t["loss"] for t in models[0]["tasks"] if t["axis"] == "Depth of alias
 assert abs(models[0]["axes"]["Depth of aliases"] - mean) < 1e-12
 mean = sum(t["accuracy"] for t in models[0]["tasks"] if t["axis"] == "Depth of aliases") / 5
 assert abs(models[0]["axis_accuracy"]["Depth of aliases"] - mean) < 1e-12
+for axis, cut in models[0]["axis_cut"].items():
+    assert cut == all(t["cut"] == t["items"] for t in models[0]["tasks"] if t["axis"] == axis), axis
 PY
+
+# Where every prompt of an axis was cut, its mean says so; where some were, the column of the tasks.
+run > "$tmp/tables" 2> "$tmp/log" || fail "tables"
+grep -qE '^Depth of aliases +m.safetensors +[0-9.]+ cut +[0-9.]+ cut$' "$tmp/tables" || fail "cut: $(cat "$tmp/tables")"
+grep -qE '^Reasoning primitives +m.safetensors +[0-9.]+ +[0-9.]+$' "$tmp/tables" || fail "not cut: $(cat "$tmp/tables")"
+[ "$(grep -c 'Depth of aliases: every prompt was too long for 1 of 1 models' "$tmp/log")" = 1 ] || fail "the warning"
+! grep -q 'Reasoning primitives: every' "$tmp/log" || fail "a warning for nothing"
 
 # Started again it takes what is there, and scores what is missing or damaged; threads and
 # batches do not matter beyond rounding.

@@ -18,7 +18,7 @@ check() { # NAME SET...
     same "$name" "$name-cut" "$name killed on 3 ranks, resumed on 2"
 }
 mechanisms check
-mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
 train 3 1 tcp --set r=2 || fail "TCP"
 same linear tcp "3 ranks over TCP"
 mpi=()
@@ -68,16 +68,16 @@ signalled() { # DIR WHO SIGNAL WORDS
     "$I" inspect "$dir" >/dev/null || fail "SIG$3 to $2: nothing was saved"
 }
 signalled by-rank 1 TERM 'stopped by a signal to rank 1 after step'
-signalled by-all all USR1 'isodepth: stopped after step'
+signalled by-all all USR1 'isodepth: stopped.* after step' # the first rank that sees it is named
 
 # A rank that dies: mpirun names it, nothing stays behind, and what was saved is whole.
 grep -q 'rank 2 .*exited on signal 9' killed.log || fail "a killed rank: $(cat killed.log)"
 pgrep -f "$work" >/dev/null && fail "ranks are left: $(pgrep -af "$work")"
 
 # Without mpirun the ranks end, too.
-mpirun --oversubscribe -n 2 "${two[@]}" --set steps=100000 >log 2>&1 &
+mpirun --oversubscribe -n 2 "$I" -q train run.yaml --out alone --threads 1 --set steps=100000 >log 2>&1 &
 launcher=$!
-first_state two
+first_state alone
 kill -9 $launcher
 for _ in $(seq 200); do pgrep -f "$work" >/dev/null || break; sleep 0.1; done
 pgrep -f "$work" >/dev/null && fail "mpirun was killed, ranks are left: $(pgrep -af "$work")"
@@ -85,8 +85,7 @@ pgrep -f "$work" >/dev/null && fail "mpirun was killed, ranks are left: $(pgrep 
 # Without --threads, ranks on the same cores divide them.
 mpi=(--bind-to none)
 ranks 2 "$I" train run.yaml --out shared --set steps=1 2>log || fail "ranks on the same cores: $(cat log)"
-cores=$(($(nproc) / 2)) # a rank has three lanes
-[ $cores -lt 3 ] || cores=3
+cores=$(($(nproc) / 2))
 [ $cores -gt 0 ] || cores=1
 grep -q "2 ranks of $cores threads" log || fail "ranks on the same cores: $(cat log)"
 mpi=()

@@ -7,7 +7,7 @@ command -v mpirun >/dev/null || skip "no mpirun: apt-get install openmpi-bin"
 unset ISO_CPU
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 for i in $(seq 900); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
-small_run 3072 12 64 # 48 sequences: six lanes, which is no power of two
+small_run 3072 15 64 # 48 sequences: six lanes, which is no power of two
 echo "save_every: 3" >>run.yaml
 echo "validate_every: 5" >>run.yaml
 
@@ -28,17 +28,21 @@ train() { # RANKS THREADS DIR SET...
 }
 first_state() { for _ in $(seq 4000); do [ -s "$1/latest" ] && break; sleep 0.005; done; }
 rank_pid() { pgrep -P "$1" | sed -n "$(($2 + 1))p"; } # MPIRUN RANK
-killed() { # RANKS THREADS DIR SET...: its last rank is killed after the first saved state
-    local n=$1 dir=$3 launcher
-    train "$@" 2>>killed.log &
-    launcher=$!
-    first_state "$dir"
-    if [ "$n" != 1 ]; then # below the shell of the function and timeout
-        launcher=$(pgrep -P "$(pgrep -P $launcher -x timeout)" -x mpirun)
-        kill -9 "$(rank_pid "$launcher" $((n - 1)))" 2>/dev/null || true
-    else
-        pkill -9 -P $launcher 2>/dev/null || true
+trainer_below() { # SHELL RANKS: the last rank, or the one process; mpirun is below timeout
+    local below
+    below=$(pgrep -P "$1") || return 0
+    if [ "$2" != 1 ]; then
+        below=$(pgrep -P "$below") && below=$(rank_pid "$below" $(($2 - 1))) || return 0
     fi
+    echo "$below"
+}
+killed() { # RANKS THREADS DIR SET...: its last rank is killed after the first saved state
+    local n=$1 dir=$3 shell pid=
+    train "$@" 2>>killed.log &
+    shell=$!
+    for _ in $(seq 1000); do pid=$(trainer_below $shell "$n"); [ -n "$pid" ] && break; sleep 0.005; done
+    first_state "$dir"
+    kill -9 "$pid" 2>/dev/null || true
     wait 2>/dev/null || true
 }
 mechanisms() { # FUNCTION: for each row of the promise

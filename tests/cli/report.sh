@@ -3,14 +3,10 @@
 # nothing from the network, no script errors, sortable tables, hover values, light and dark.
 set -eu
 . "$(dirname "$0")/top.bash"
-for tool in gnuplot chromium python3; do
-    command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
-done
+. tests/cli/report_lib.bash
+need gnuplot chromium python3
 isodepth=$B/isodepth
 runs=examples/paper_baseline.csv
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-fail() { echo "report: $1" >&2; exit 1; }
 
 # A second recipe: the looped runs of the lower budgets, each a little better.
 awk -F, -v OFS=, '/^#/ {next} $1 == "budget" || ($3 > 1 && $1 < 6e18) {
@@ -120,11 +116,6 @@ first, last = (open(f'{tmp}/{n}.html').read() for n in ('first', 'last'))
 open(f'{tmp}/r/test.html', 'w', encoding='utf-8').write(
     page.replace('<head>', '<head>' + first, 1).replace('</body>', last + '</body>', 1))
 EOF
-browse() {
-    timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars \
-        --user-data-dir="$dir/chromium" "$@" 2>"$dir/chromium.log" ||
-        { tail -n 5 "$dir/chromium.log" >&2; fail "chromium failed"; }
-}
 for width in 1100 500; do
     browse --window-size=$width,900 --virtual-time-budget=5000 --dump-dom \
         "file://$dir/r/test.html" >"$dir/dom.html"
@@ -217,8 +208,9 @@ expect 2 "found \"jont\". Did you mean joint?" "$runs" --out "$dir/x" --law jont
 expect 2 "--injection: expected" "$runs" --out "$dir/x" --injection twice
 expect 2 "would overwrite its input" "$dir/study" --out "$dir/study/../study"
 expect 2 "would overwrite its input" "$runs" --rates "$dir/study" --out "$dir/study"
+expect 2 "would overwrite its input" "$runs" --beyond "$dir/study" --paper --out "$dir/study"
 cmp "$runs" "$dir/study/runs.csv" || fail "the input was overwritten"
 expect 1 "column n_embed: --embeddings needs it" "$runs" --out "$dir/x" --embeddings
 expect 1 "no-such.csv" "$dir/no-such.csv" --out "$dir/x"
 expect 1 "$dir/said: cannot make the directory" "$runs" --starts 30 --resamples 0 --out "$dir/said/x"
-echo "report: all checks passed"
+passed

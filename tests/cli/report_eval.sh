@@ -97,6 +97,12 @@ printf 'groups: {m: More}\ntasks: [{name: more, file: facts.jsonl, group: m, tas
 "$iso" -q report "$tmp/study" --starts 20 --resamples 0 --out "$tmp/r" >/dev/null || fail "report"
 grep -q More "$tmp/r/tables/eval-tasks.tex" || fail "the other suite's task is not in the table"
 grep -qi 'nan\|More' "$tmp/r/tables/eval-depth.tex" && fail "$(cat "$tmp/r/tables/eval-depth.tex")"
+# Runs that are not fitted are not shown either.
+grep -q 'Tasks at C = 2.4·10¹⁰' "$tmp/r/report.html" || fail "the largest budget"
+"$iso" report "$tmp/study" --starts 20 --resamples 0 --where 'budget < 2e10' --out "$tmp/r" \
+    >/dev/null 2>"$tmp/log" || fail "report of some runs: $(cat "$tmp/log")"
+grep -q 'Tasks at C = 1.2·10¹⁰' "$tmp/r/report.html" || fail "scores of a run that was not fitted"
+grep -q 'eval.csv: .* scored models are of runs that were not fitted' "$tmp/log" || fail "said: $(cat "$tmp/log")"
 echo "spoilt" > "$tmp/study/eval.csv"
 "$iso" report "$tmp/study" --starts 20 --resamples 0 --out "$tmp/r" >/dev/null 2>"$tmp/log" &&
     fail "a broken table was accepted"

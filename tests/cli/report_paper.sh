@@ -3,15 +3,9 @@
 # JSON, and an all.tex that names what was written.  tests/long/paper_tex.sh compiles it.
 set -eu
 . "$(dirname "$0")/top.bash"
-for tool in gnuplot python3; do
-    command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
-done
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-fail() { echo "report_paper: $1" >&2; exit 1; }
-
-. tests/cli/paper_recipes.bash
-paper_recipes "$dir"
+. tests/cli/report_lib.bash
+need gnuplot python3
+paper_data
 "$B/isodepth" -q report examples/paper_baseline.csv --starts 100 --resamples 0 --paper --out "$dir/r" \
     --compare "Truncated_BPTT=$dir/truncated.csv" --compare "Hyper=$dir/hyper.csv" >/dev/null
 p=$dir/r/paper
@@ -22,7 +16,7 @@ for f in teaser frontier isoflops optimal-alloc trunc-hc-isoflops arch-schematic
     [ -s "$p/$f.pdf" ] && [ -s "$p/$f.svg" ] || fail "$f is missing"
     grep -q "{$f}" "$p/all.tex" || fail "all.tex does not include $f"
 done
-for t in fit-params joint-3d joint-residuals-per-r probe-fits token-ratio gap-change equiv-sizes; do
+for t in fit-params joint-3d joint-residuals-per-r probe-fits token-ratio gap-change equiv-sizes grid; do
     grep -q '\\toprule' "$p/tab-$t.tex" || fail "tab-$t.tex is missing"
     grep -q "input{tab-$t}" "$p/all.tex" || fail "all.tex does not include tab-$t"
 done
@@ -54,14 +48,45 @@ names = [r[0] for r in table('probe-fits')]
 if names != ['paper\\_baseline', 'Truncated\\_BPTT', 'Truncated\\_BPTT (without r = 2)', 'Hyper',
              'Hyper (without r = 2)']:
     problems.append(f'recipes: {names}')
-for row, variant in zip([r for r in table('probe-fits')[1:] if 'without' not in r[0]], compare['variants']):
-    near('phi of ' + row[0], row[4], variant['separate']['phi'], 0.02)
+# Published: alpha, beta, E, phi, R2 of the base, truncated with and without r = 2, hyperconnections.
+# The first is fitted to the paper's runs; the others have the losses of the published laws beside
+# r = 1 runs that are not on them, which moves the fit by this much.
+rows = {r[0]: [float(x) for x in r[1:]] for r in table('probe-fits')}
+for name, want, tolerance in (
+        ('paper\\_baseline', (0.266, 0.457, 1.85, 0.453, 0.9959), (0.002, 0.002, 0.01, 0.002, 0.0002)),
+        ('Truncated\\_BPTT (without r = 2)', (0.265, 0.492, 1.89, 0.373), (0.015, 0.015, 0.04, 0.01)),
+        ('Truncated\\_BPTT', (0.255, 0.484, 1.87, 0.380, 0.9827), (0.015, 0.015, 0.04, 0.02, 0.004)),
+        ('Hyper', (0.308, 0.464, 1.93, 0.646), (0.015, 0.015, 0.04, 0.01))):
+    for got, x, t in zip(rows[name], want, tolerance):
+        near(name, got, x, t)
+for variant, name in zip(compare['variants'], ('Truncated\\_BPTT', 'Hyper'), strict=True):
+    near('phi of ' + name, rows[name][3], variant['separate']['phi'], 0.0005001)
 key = lambda r: (float(r['budget']), float(r['r']), float(r['d_model']))
 read = lambda path: list(csv.DictReader(l for l in open(path) if l[0] != '#'))
 base = {key(r): float(r['tokens']) for r in read('examples/paper_baseline.csv')}
 ratio = [float(r['tokens']) / base[key(r)] for r in read(f'{dir}/truncated.csv') if key(r) in base]
 near('ratio of tokens', table('token-ratio')[0][2], statistics.median(ratio), 0.0005001)
 near('ratio of tokens, published', table('token-ratio')[0][2], 1.315, 0.002)
+joint, without, equal = table('joint-3d') # published: 0.459, and R2 of all three
+near('phi', joint[4].split()[0], 0.459, 0.002)
+for row, r2 in zip((joint, without, equal), (0.9972, 0.9858, 0.9552)):
+    near('R2 of ' + row[0], row[5], r2, 0.001)
+fit = json.load(open(f'{dir}/r/fit.json'))
+near('phi', joint[4].split()[0], fit['phi'], 0.0005001)
+# Published: mean, max |residual| and RMSE.
+for row, want in zip(table('joint-residuals-per-r'), ((-0.001, 0.018, 0.009), (0.004, 0.036, 0.011),
+                                                      (-0.006, 0.023, 0.011), (0.001, 0.029, 0.010))):
+    for got, x in zip(row[2:], want):
+        near('residuals of ' + row[0], got, x, 0.0011)
+for row, want in zip(table('joint-residuals-per-r'), fit['derived']['residuals'], strict=True):
+    near('RMSE of ' + row[0], row[4], want['rmse'], 0.0005001)
+# Published: N of r = 1, 2, 4, 8 (with norm scales, which these runs do not count) and tokens.
+for row in table('grid'):
+    if row[0] == '640':
+        for got, want in zip(row[1:], (98.3, 59.8, 40.2, 30.3, 0.45, 0.97, 2.08, 4.49)):
+            near('the grid at d = 640', got, want, 0.011 * want)
+        if row[9:] != ['--', '--']:
+            problems.append(f'runs that were not trained: {row}')
 for row in table('gap-change'):
     near('change of the gap', row[3], 0, 0.006) # published: at most 0.006 nats
 sizes = {r[0]: r for r in table('equiv-sizes')}
@@ -72,42 +97,66 @@ for p in problems:
 sys.exit(bool(problems))
 EOF
 # 3. With scores on tasks, a sweep over rates and a pair beyond the grid: their figures and tables.
-python3 - "$dir" <<'EOF'
-import csv, math, os, sys
-dir = sys.argv[1]
-lines = [l for l in open('examples/paper_baseline.csv') if l[0] != '#']
-runs = list(csv.DictReader(lines))
-os.makedirs(f'{dir}/study')
-open(f'{dir}/study/runs.csv', 'w').writelines(lines)
-with open(f'{dir}/study/eval.csv', 'w') as f:
-    w = csv.writer(f)
-    w.writerow('run budget r val_loss recur axis task loss accuracy'.split())
-    for i, x in enumerate(runs):
-        for a, t in ((a, t) for a in range(5) for t in range(2)):
-            loss = float(x['loss']) * (0.4 + 0.15 * a) + 0.05 * t + 0.01 * math.sin(i + 3 * a + t)
-            w.writerow([f'run{i}', x['budget'], x['r'], x['loss'], x['r'], f'axis_{a}', f'task {a}{t}',
-                        f'{loss:.5f}', f'{math.exp(-loss):.4f}'])
-with open(f'{dir}/rates.csv', 'w') as f:
-    w = csv.writer(f)
-    w.writerow('budget r d_model n_once n_rec n_inject tokens loss lr_base'.split())
-    for x in runs[:3] + runs[4:7]:
-        for rate in (0.004, 0.008, 0.014, 0.028, 0.056):
-            loss = float(x['loss']) + 0.02 * math.log(rate / 0.014) ** 2
-            w.writerow([x[k] for k in 'budget r d_model n_once n_rec n_inject tokens'.split()] + [loss, rate])
-# s = 34 on 47 billion tokens, losses as published.
-d = 34 * 64
-with open(f'{dir}/pair.csv', 'w') as f:
-    f.write('budget,r,d_model,n_once,n_rec,n_inject,tokens,loss\n')
-    f.write(f'4e20,1,{d},{240 * d * d},0,0,4.7e10,2.047\n')
-    f.write(f'4e20,4,{d},{48 * d * d},{48 * d * d},{2 * d * d},4.7e10,2.108\n')
-EOF
 "$B/isodepth" -q report "$dir/study" --starts 100 --resamples 0 --paper --out "$dir/all" \
-    --rates "$dir/rates.csv" --beyond "$dir/pair.csv" >/dev/null
+    --rates "$dir/rates.csv" --beyond "$dir/beyond" >/dev/null
 for f in lr-sweep transfer downstream-scaling downstream-vs-valloss acc-vs-loss; do
     [ -s "$dir/all/paper/$f.pdf" ] || fail "$f is missing"
 done
-grep -q '^axis\\_4 & task 41' "$dir/all/paper/tab-per-task-acc.tex" || fail "no losses of tasks"
-# Published: 0.061 nats.
-grep -q '^$r = 4$ & .* & $2.108$ & $+0.061$ & ' "$dir/all/paper/tab-extrapolation.tex" ||
-    fail "no pair: $(cat "$dir/all/paper/tab-extrapolation.tex")"
-echo "report_paper: all checks passed"
+grep -q '^axis\\_4 & task 40' "$dir/all/paper/tab-per-task-acc.tex" || fail "no losses of tasks"
+grep -q '^ & task 41' "$dir/all/paper/tab-per-task-acc.tex" || fail "an axis is named more than once"
+# Published: the losses and the gaps of tab:extrapolation.
+while read -r row; do
+    grep -qF "$row" "$dir/all/paper/tab-extrapolation.tex" ||
+        fail "not '$row': $(cat "$dir/all/paper/tab-extrapolation.tex")"
+done <<'EOF'
+& $r = 1$ & $r = 4$ & Gap
+Validation loss (nats) & $2.047$ & $2.108$ & $+0.061$
+Parametric knowledge (nats) & $2.585$ & $2.693$ & $+0.108$
+Reading comprehension (nats) & $0.980$ & $1.030$ & $+0.050$
+Math word problems (nats) & $1.494$ & $1.522$ & $+0.028$
+Reasoning primitives (nats) & $0.873$ & $0.968$ & $+0.095$
+Compositional symbolic (nats) & $1.546$ & $1.542$ & $-0.004$
+EOF
+
+# 4. Runs beyond the grid without scores, and without an r = 1 to compare with.
+few() {
+    "$B/isodepth" -q report examples/paper_baseline.csv --starts 30 --resamples 0 --paper --out "$dir/$1" \
+        --beyond "$dir/beyond/runs.csv" >/dev/null
+}
+few pair
+grep -q '^Validation' "$dir/pair/paper/tab-extrapolation.tex" || fail "no pair without scores"
+! grep -q 'Parametric' "$dir/pair/paper/tab-extrapolation.tex" || fail "scores out of nowhere"
+sed -i '/^4e20,1,/d' "$dir/beyond/runs.csv"
+few one
+[ ! -e "$dir/one/paper/tab-extrapolation.tex" ] || fail "a gap to nothing"
+
+# 5. With an unshared control: plain runs are the anchor and nothing changes; where the control is it,
+# the gap of r is to the control of r iterations, in the JSON, the table and the figure.
+for anchor in plain unshared; do
+    "$B/isodepth" -q report "$dir/control.csv" --anchor $anchor --starts 30 --resamples 0 --paper \
+        --out "$dir/$anchor" >/dev/null
+done
+python3 - "$dir" <<'EOF' || fail "the unshared control"
+import json, sys
+sys.path.insert(0, 'tests/cli')
+from drawing import Drawing, misses
+dir = sys.argv[1]
+cells = {anchor: {(p['budget'], p['r'], p.get('unshared', 0)): p
+                  for p in json.load(open(f'{dir}/{anchor}/fit.json'))['derived']['parabolas']}
+         for anchor in ('plain', 'unshared')}
+assert len(cells['plain']) == 24 and len(cells['unshared']) == 36
+for (budget, r, unshared), p in cells['unshared'].items():
+    if r > 1: # the control of r iterations is worse than the plain runs by 0.004 r everywhere
+        assert abs(p['gap'] - (cells['plain'][budget, r, 0]['gap'] - 0.004 * r)) < 1e-6, p
+    else:
+        assert p['gap'] == 0, p
+rows = [l.split('&') for l in open(f'{dir}/unshared/paper/tab-gap-change.tex') if l.startswith('$r')]
+for row, r in zip(rows, (2, 4, 8), strict=True):
+    assert abs(float(row[2].strip(' $')) - cells['unshared'][2.15e19, r, 0]['gap']) < 0.0000501, row
+panel = Drawing(f'{dir}/unshared/figures/frontier.svg').panels[1]
+x, y = panel.scale('x', True), panel.scale('y', False)
+wanted = [(x(b), y(p['gap'])) for (b, r, _), p in cells['unshared'].items() if r > 1]
+assert len(panel.marks) == 18 and not misses(panel.marks, wanted)
+EOF
+cmp "$dir/plain/paper/tab-fit-params.tex" "$p/tab-fit-params.tex" || fail "the control changed the laws"
+passed

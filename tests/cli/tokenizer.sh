@@ -53,6 +53,14 @@ awk 'BEGIN { s = 7; split("lo re mi fa sol tre ka dor sun an", w, " ")
 OMP_NUM_THREADS=1 "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/b.model" \
     --json | grep -q '"vocab": 420' || fail "train --json"
 cmp "$work/a.model" "$work/b.model" || fail "training is not deterministic"
+# A sample is evenly spread documents: a quarter gives the model of every fourth document alone.
+awk -v RS= -v ORS='\n\n' 'NR % 4 == 0' "$work/text.txt" > "$work/fourth.txt"
+"$iso" tokenizer train --vocab 420 "$work/fourth.txt" --out "$work/c.model" > /dev/null
+"$iso" tokenizer train --vocab 420 --sample 25% "$work/text.txt" --out "$work/d.model" > /dev/null
+cmp "$work/c.model" "$work/d.model" || fail "--sample"
+if cmp -s "$work/a.model" "$work/d.model"; then fail "--sample took all"; fi
+status=0; "$iso" tokenizer train --sample 2 "$work/text.txt" --out "$work/d.model" 2> "$work/err" || status=$?
+{ [ $status = 2 ] && grep -q -- '--sample: expected a share' "$work/err"; } || fail "--sample 2: $(cat "$work/err")"
 mkdir "$work/folder"
 cp "$work/text.txt" "$work/folder"
 seq 9000 > "$work/folder/README.md"

@@ -130,7 +130,7 @@ for name in ("desk", "desk_unshared"):
 PY
 fit() { "$I" fit desk.csv desk_unshared.csv --resamples 0 --starts 50 "$@"; }
 fit >plain.txt
-grep -q '^Note: r = 1 are the 16 plain runs; the 24 of the unshared control are left out (anchor plain)\.$' plain.txt &&
+grep -q '^Note: r = 1 are the [0-9]* plain runs; the [0-9]* of the unshared control are left out (anchor plain)\.$' plain.txt &&
     grep -q 'of the unshared control, and the anchor is plain' plain.txt || fail "the default: $(cat plain.txt)"
 [ "$(head -n 1 plain.txt)" = "$(fit --anchor plain | head -n 1)" ] || fail "plain"
 "$I" fit desk.csv --resamples 0 --starts 50 --json >base.json
@@ -138,13 +138,16 @@ fit --json >plain.json
 fit --anchor unshared --json >unshared.json
 fit --anchor both --json >both.json
 python3 - <<'PY' || fail "anchors"
-import json
+import csv, json
 base, plain, unshared, both = (json.load(open(f + ".json")) for f in ("base", "plain", "unshared", "both"))
 assert base["phi"] == plain["phi"] and base["anchor"] == plain["anchor"] == "plain" and not base["notes"]
 assert abs(unshared["phi"] - 0.5) < 1e-6 and unshared["anchor"] == "unshared", unshared["phi"]
 assert abs(plain["phi"] - 0.5) > 0.02 and plain["phi"] != both["phi"] != 0.5, (plain["phi"], both["phi"])
-assert [x["n_runs"] for x in (base, plain, unshared, both)] == [64, 64, 72, 88]
-assert len(plain["left_out"]) == 24 and len(unshared["left_out"]) == 16 and not both["left_out"]
+looped = list(csv.DictReader(open("desk.plan")))
+n, control = len(looped), len(list(csv.DictReader(open("desk_unshared.plan"))))
+n_plain = sum(r["r"] == "1" for r in looped)
+assert [x["n_runs"] for x in (base, plain, unshared, both)] == [n, n, n - n_plain + control, n + control]
+assert len(plain["left_out"]) == control and len(unshared["left_out"]) == n_plain and not both["left_out"]
 PY
 code=0; fit --anchor looped 2>log || code=$?
 [ $code = 2 ] && grep -q 'anchor' log || fail "an unknown anchor: $code $(cat log)"

@@ -391,10 +391,10 @@ static void check_attention_large(struct tables *t)
         if (i % (3 * Q) < 2 * Q) /* of q and k; every eighth row all alike: a score of 32 */
             qkv.at[i] = qkv.at[i] < 0 || i / (3 * Q) % 8 == 0 ? -sqrtf(8) : sqrtf(8);
     tables_ready(t, T, Q);
-    t->k->attention(out1.at, lse1.at, iso_attend_all(qkv.at, T, Q), 1, Q, &t->ws);
-    t->k->attention_bwd(d1.at, dout.at, out1.at, lse1.at, qkv.at, T, 1, Q, &t->ws);
-    t->ref->attention(out2.at, lse2.at, iso_attend_all(qkv.at, T, Q), 1, Q, &t->ws);
-    t->ref->attention_bwd(d2.at, dout.at, out2.at, lse2.at, qkv.at, T, 1, Q, &t->ws);
+    t->k->attention(out1.at, lse1.at, iso_attend_all(qkv.at, T, Q), iso_all_heads(1, Q), &t->ws);
+    t->k->attention_bwd(d1.at, dout.at, out1.at, lse1.at, qkv.at, T, iso_all_heads(1, Q), &t->ws);
+    t->ref->attention(out2.at, lse2.at, iso_attend_all(qkv.at, T, Q), iso_all_heads(1, Q), &t->ws);
+    t->ref->attention_bwd(d2.at, dout.at, out2.at, lse2.at, qkv.at, T, iso_all_heads(1, Q), &t->ws);
     double u = UNIT + t->u_attention, score = (Q + 8) * 32 * u; /* the error of a score */
     assert_true(lse2.at[0] > 31.9);
     compare("large scores, lse", &lse1, &lse2, 4 * u, score + 4e-7);

@@ -219,7 +219,7 @@ static enum iso_status train(const char *out, struct iso_err *err)
 {
     struct iso_tok_train_result r;
     const char *sources[] = {text_path};
-    return iso_tok_train(&r, out, 400, sources, 1, NULL, err);
+    return iso_tok_train(&r, out, 400, 1, sources, 1, NULL, err);
 }
 
 /* ---- tests ---- */
@@ -282,10 +282,10 @@ static void test_train(void **state)
     /* More pieces than the text has: it is said in our words. */
     struct iso_tok_train_result r;
     const char *sources[] = {text_path};
-    assert_int_equal(iso_tok_train(&r, second, 90000, sources, 1, NULL, &err), ISO_BAD_INPUT);
+    assert_int_equal(iso_tok_train(&r, second, 90000, 1, sources, 1, NULL, &err), ISO_BAD_INPUT);
     assert_non_null(strstr(err.msg, "vocab 90000 is too large"));
     sources[0] = "/nonexistent.txt";
-    assert_int_equal(iso_tok_train(&r, second, 400, sources, 1, NULL, &err), ISO_IO);
+    assert_int_equal(iso_tok_train(&r, second, 400, 1, sources, 1, NULL, &err), ISO_IO);
 }
 
 /* All lines through spm_encode; gives its output, a line of ids each. */

@@ -1,0 +1,233 @@
+/* A proposed grid with what is expected of it: see propose.h. */
+#include "fit/propose.h"
+
+#include "fit/put.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- computing --- */
+
+static enum iso_status impossible(const struct iso_propose_need *need, struct iso_err *err)
+{
+    const double hours = iso_propose_hours(need, INFINITY),
+                 answer = iso_propose_hours(need, ISO_PROPOSE_ANSWERS);
+    if (isnan(hours))
+        return iso_fail(
+            err, ISO_BAD_INPUT,
+            "no grid of three budgets is possible with %.3g tokens, whatever the hours; "
+            "pack more text, or allow more `epochs`",
+            need->tokens);
+    struct iso_str more = {0};
+    if (answer > hours)
+        iso_str_printf(&more, ", about %.3g hours would tell phi to within +-%.2g", answer,
+                       ISO_PROPOSE_ANSWERS);
+    enum iso_status st = iso_fail(err, ISO_BAD_INPUT,
+                                  "%.3g hours are too few for three budgets of models that are "
+                                  "worth training; %.3g hours allow a first grid%s",
+                                  need->hours, hours, iso_str_text(&more));
+    iso_str_release(&more);
+    return st;
+}
+
+/* The half-width with other hours or tokens, on the scale of the simulation. */
+static double half_width_with(const struct iso_prospect *p, double hours, double tokens)
+{
+    struct iso_propose_need other = *p->need;
+    struct iso_proposal plan;
+    other.hours = hours;
+    other.tokens = tokens;
+    iso_propose(&plan, &other);
+    return plan.possible ? plan.half_width * p->power.half_width / p->plan.half_width : NAN;
+}
+
+enum iso_status iso_prospect_run(struct iso_prospect *out, const struct iso_propose_need *need,
+                                 struct iso_err *err)
+{
+    struct iso_runs runs;
+    *out = (struct iso_prospect){.need = need};
+    iso_propose(&out->plan, need);
+    if (!out->plan.possible)
+        return impossible(need, err);
+    iso_proposal_runs(&runs, &out->plan, need);
+    enum iso_status st = iso_power_run(&out->power, &runs, need->law, err);
+    iso_runs_release(&runs);
+    if (st != ISO_OK)
+        return st;
+    for (size_t i = 0; i < ISO_PROSPECT_LONGER; i++) {
+        out->longer[i].hours = need->hours * pow(2, (double)i + 1);
+        out->longer[i].half_width = fmin(half_width_with(out, out->longer[i].hours, need->tokens),
+                                         i ? out->longer[i - 1].half_width : out->power.half_width);
+    }
+    out->more_text =
+        out->plan.tokens_bind ? half_width_with(out, need->hours, 2 * need->tokens) : NAN;
+    const double scale = out->plan.half_width / out->power.half_width;
+    out->hours_to_answer = out->power.half_width <= ISO_PROPOSE_ANSWERS
+                               ? need->hours
+                               : iso_propose_hours(need, ISO_PROPOSE_ANSWERS * scale);
+    return ISO_OK;
+}
+
+void iso_prospect_release(struct iso_prospect *p)
+{
+    iso_power_release(&p->power);
+}
+
+/* --- the page --- */
+
+bool iso_proposal_same_widths(const struct iso_proposal *p, size_t budget, size_t r, size_t other)
+{
+    const struct iso_proposed_budget *b = &p->at[budget];
+    return memcmp(b->width[r], b->width[other], p->n_widths * sizeof(double)) == 0;
+}
+
+void iso_proposal_write_widths(struct iso_str *out, const struct iso_proposal *p, size_t budget)
+{
+    for (size_t r = 0, end; r < p->n_r; r = end) {
+        for (end = r + 1; end < p->n_r && iso_proposal_same_widths(p, budget, r, end);)
+            end++;
+        if (end - r < p->n_r)
+            iso_str_printf(out, "%sr = %g", r ? "; " : "", p->r[r]);
+        for (size_t k = r + 1; k < end && end - r < p->n_r; k++)
+            iso_str_printf(out, ", %g", p->r[k]);
+        if (end - r < p->n_r)
+            iso_str_putc(out, ':');
+        for (size_t w = 0; w < p->n_widths; w++)
+            iso_str_printf(out, "%s%g", w || end - r < p->n_r ? " " : "",
+                           p->at[budget].width[r][w]);
+    }
+}
+
+static void write_table(struct iso_str *out, const struct iso_prospect *p, bool colour)
+{
+    struct iso_table t;
+    iso_table_init(&t, "Budget|widths|runs|tokens|fewest steps|hours");
+    for (size_t b = 0; b < p->plan.n_budgets; b++) {
+        const struct iso_proposed_budget *at = &p->plan.at[b];
+        struct iso_str widths = {0};
+        char low[32], high[32];
+        iso_proposal_write_widths(&widths, &p->plan, b);
+        iso_table_putf(&t, "%.2g", at->budget);
+        iso_table_put(&t, iso_str_text(&widths));
+        iso_table_putf(&t, "%zu", at->n_runs);
+        iso_table_putf(&t, "%s to %s", iso_format_count(low, at->tokens_min),
+                       iso_format_count(high, at->tokens_max));
+        iso_table_putf(&t, "%.0f", at->steps_min);
+        iso_table_putf(&t, "%.3g", at->seconds / 3600);
+        iso_str_release(&widths);
+    }
+    iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
+    iso_table_release(&t);
+}
+
+static void write_expected(struct iso_str *out, const struct iso_prospect *p, bool colour)
+{
+    const double half = p->power.half_width;
+    iso_str_printf(out,
+                   colour ? "\033[1mphi would come out within +-%.3f\033[0m (95 %%)"
+                          : "phi would come out within +-%.3f (95 %%)",
+                   half);
+    iso_str_printf(out,
+                   "; a change of phi of %.3f or more would be found with 80 %%\nprobability, by a "
+                   "variant grid of the same size that shares the r = 1 runs.\n",
+                   p->power.smallest_delta);
+    if (half <= ISO_PROPOSE_ANSWERS)
+        return;
+    iso_str_printf(out,
+                   "%.3g hours cannot answer: +-%.2g and less tells a phi of one half from 0 and "
+                   "from 1.",
+                   p->need->hours, ISO_PROPOSE_ANSWERS);
+    if (isnan(p->hours_to_answer))
+        iso_str_puts(out, " Nor would 4096 times as many.\n");
+    else
+        iso_str_printf(out, " About %.3g hours can.\n", p->hours_to_answer);
+}
+
+static void write_better(struct iso_str *out, const struct iso_prospect *p)
+{
+    char count[32];
+    for (size_t i = 0; i < ISO_PROSPECT_LONGER; i++)
+        if (p->longer[i].half_width < (i ? p->longer[i - 1].half_width : p->power.half_width))
+            iso_str_printf(out, "%.3g hours: +-%.3f.\n", p->longer[i].hours,
+                           p->longer[i].half_width);
+    if (p->plan.tokens_bind) {
+        iso_str_printf(out,
+                       "The text limits the largest budget: no run may train on more than %s "
+                       "tokens.",
+                       iso_format_count(count, p->need->tokens));
+        if (!isnan(p->more_text))
+            iso_str_printf(out, " With twice as many: +-%.3f.", p->more_text);
+        iso_str_putc(out, '\n');
+    }
+}
+
+void iso_prospect_write_page(struct iso_str *out, const struct iso_prospect *p, bool colour)
+{
+    const struct iso_proposal *plan = &p->plan;
+    write_table(out, p, colour);
+    iso_str_printf(out,
+                   "%zu runs, %.3g FLOPs, %.3g of %.3g hours with %d at once; batches of %lld "
+                   "tokens, heads of %lld, %s.\n\n",
+                   plan->n_runs, plan->flops, plan->seconds / 3600, p->need->hours,
+                   p->need->at_once, (long long)plan->batch_tokens, (long long)plan->width_unit,
+                   plan->seeds > 1 ? "two seeds" : "one seed");
+    write_expected(out, p, colour);
+    write_better(out, p);
+    iso_power_write_assumed(out, &p->power, colour);
+}
+
+/* --- JSON --- */
+
+static void put_budget(struct iso_json_out *w, const struct iso_proposal *p, size_t i)
+{
+    const struct iso_proposed_budget *b = &p->at[i];
+    char r[32];
+    iso_json_begin(w, NULL, '{');
+    iso_json_put_number(w, "budget", b->budget);
+    iso_json_put_number(w, "hours", b->seconds / 3600);
+    iso_json_put_int(w, "n_runs", (int64_t)b->n_runs);
+    iso_put_pair(w, "tokens", b->tokens_min, b->tokens_max);
+    iso_json_put_number(w, "fewest_steps", b->steps_min);
+    iso_json_begin(w, "widths", '{');
+    for (size_t k = 0; k < p->n_r; k++)
+        iso_json_put_numbers(w, iso_format_double(r, p->r[k]), b->width[k], p->n_widths);
+    iso_json_end(w, '}');
+    iso_json_begin(w, "optimum", '{');
+    for (size_t k = 0; k < p->n_r; k++)
+        iso_json_put_number(w, iso_format_double(r, p->r[k]), b->best[k]);
+    iso_json_end(w, '}');
+    iso_json_end(w, '}');
+}
+
+void iso_prospect_put_json(struct iso_json_out *w, const struct iso_prospect *p)
+{
+    const struct iso_proposal *plan = &p->plan;
+    iso_json_put_number(w, "hours", p->need->hours);
+    iso_json_put_number(w, "hours_planned", plan->seconds / 3600);
+    iso_json_put_int(w, "at_once", p->need->at_once);
+    iso_json_put_int(w, "n_runs", (int64_t)plan->n_runs);
+    iso_json_put_number(w, "flops", plan->flops);
+    iso_json_put_int(w, "batch_tokens", plan->batch_tokens);
+    iso_json_put_int(w, "head", plan->width_unit);
+    iso_json_put_int(w, "seeds", plan->seeds);
+    iso_json_put_number(w, "half_width", p->power.half_width);
+    iso_json_put_number(w, "half_width_linear", p->power.half_width_linear);
+    iso_json_put_number(w, "smallest_delta_phi", p->power.smallest_delta);
+    iso_json_put_bool(w, "answers", p->power.half_width <= ISO_PROPOSE_ANSWERS);
+    iso_json_put_number(w, "hours_to_answer", p->hours_to_answer);
+    iso_json_begin(w, "longer", '[');
+    for (size_t i = 0; i < ISO_PROSPECT_LONGER; i++) {
+        iso_json_begin(w, NULL, '{');
+        iso_json_put_number(w, "hours", p->longer[i].hours);
+        iso_json_put_number(w, "half_width", p->longer[i].half_width);
+        iso_json_end(w, '}');
+    }
+    iso_json_end(w, ']');
+    iso_json_put_bool(w, "tokens_bind", plan->tokens_bind);
+    iso_json_put_number(w, "half_width_with_twice_the_text", p->more_text);
+    iso_power_put_assumed(w, &p->power);
+    iso_json_begin(w, "plan", '[');
+    for (size_t b = 0; b < plan->n_budgets; b++)
+        put_budget(w, plan, b);
+    iso_json_end(w, ']');
+}
