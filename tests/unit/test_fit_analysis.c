@@ -133,9 +133,9 @@ static void test_drawn_before(void **state)
     struct iso_arena arena = {0};
     struct iso_bootstrap b;
     size_t different = 1;
-    assert_int_equal(iso_bootstrap_run(&b, &arena, &paper, &analysis.fit, &o, ISO_BLOCK_BUDGET, N,
-                                       NULL),
-                     ISO_OK);
+    assert_int_equal(
+        iso_bootstrap_run(&b, &arena, &paper, &analysis.fit, &o, ISO_BLOCK_BUDGET, N, NULL),
+        ISO_OK);
     for (size_t i = 1; i < N; i++) /* sorted */
         different += b.phi[i] != b.phi[i - 1];
     assert_true(different > 300 && different <= 462);
