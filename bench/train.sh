@@ -58,7 +58,7 @@ row() { # dtype d r
         printf ' | %9s' "$(median ours $column)"
         for who in $peers; do
             printf ' %9s %5s' "$(median "$who" $column)" \
-                "$(awk -v a="$(median ours $column)" -v b="$(median "$who" $column)" 'BEGIN { printf "%.2f", a / b }')"
+                "$(awk -v a="$(median ours $column)" -v b="$(median "$who" $column)" 'BEGIN { if (b > 0) printf "%.2f", a / b; else print "-" }')"
         done
     done
     echo
