@@ -78,7 +78,7 @@ pgrep -f "$work" >/dev/null && fail "ranks are left: $(pgrep -af "$work")"
 mpirun --oversubscribe -n 2 "$I" -q train run.yaml --out alone --threads 1 --set steps=100000 >log 2>&1 &
 launcher=$!
 first_state alone
-kill -9 $launcher
+kill -9 $launcher || fail "mpirun ended by itself: $(cat log)"
 for _ in $(seq 200); do pgrep -f "$work" >/dev/null || break; sleep 0.1; done
 pgrep -f "$work" >/dev/null && fail "mpirun was killed, ranks are left: $(pgrep -af "$work")"
 
