@@ -127,7 +127,8 @@ struct job {
     struct iso_progress *progress;
 };
 
-/* Resample number i: drawn until it tells phi.  Gives the attempts it took, and what was drawn. */
+/* Resample number i: drawn until it determines phi.  Returns the attempts it took; *drawn
+ * identifies it. */
 static size_t draw(struct iso_design *resampled, uint64_t *drawn, const struct job *job, size_t i)
 {
     enum { MOST = 100 };

@@ -92,7 +92,7 @@ static void attention_vec(float *out, float *lse, struct iso_attended x, struct 
 {
     size_t H = heads.H, Q = heads.Q, T = x.T, n_keys = x.first + T;
     for (size_t h = 0; h < H; h++, x.q += Q, x.kv += Q, lse += T) {
-        fill_vec(lse, 0, T); /* the sums, until their logarithms are taken */
+        fill_vec(lse, 0, T); /* the sums, whose logarithms follow */
         for (size_t c0 = 0; c0 < n_keys; c0 += FWD_KEYS)
             attend_chunk(out + h * Q, lse, &x, (float *)(void *)ws->bytes, c0,
                          smaller(FWD_KEYS, n_keys - c0), heads.D, Q);
