@@ -14,10 +14,13 @@ static bool at(double x, double bound)
 /* --- bounds ------------------------------------------------------------------------------------
  */
 
-/* The end of the box that phi or an end of its interval lies on, or NaN. */
+/* The end of the box that phi or an end of its interval lies on, or NaN.  Where nothing determines
+ * phi, as the check anchor says, a fit may end there as well as anywhere. */
 static double phi_bound(const struct iso_check_input *in, size_t phi)
 {
     const double low = in->fit->lower[phi], high = in->fit->upper[phi];
+    if (iso_runs_undetermined(in->runs))
+        return NAN;
     if (in->fit->on_bound[phi])
         return in->fit->param[phi];
     if (!in->intervals)

@@ -226,11 +226,6 @@ void iso_crew_free(struct iso_crew *c)
     free(c);
 }
 
-size_t iso_crew_bytes(int helpers, size_t ws_bytes)
-{
-    return (size_t)helpers * ws_bytes;
-}
-
 const struct iso_kern *iso_crew_kern(const struct iso_crew *c)
 {
     return &c->table;

@@ -18,7 +18,6 @@ struct iso_crew;
  * The caller frees it. */
 struct iso_crew *iso_crew_new(const struct iso_kern *kern, int helpers, size_t ws_bytes);
 void iso_crew_free(struct iso_crew *c);
-size_t iso_crew_bytes(int helpers, size_t ws_bytes);
 /* The leader's table; its operations want an iso_ws with this crew. */
 const struct iso_kern *iso_crew_kern(const struct iso_crew *c);
 /* Multiply-adds that the helpers have executed so far. */
