@@ -116,13 +116,13 @@ struct job {
     const struct iso_fit_options *options;
     const struct iso_blocks *blocks;
     enum iso_block block;
-    double *param;   /* [resamples * n_param] */
-    uint64_t *drawn; /* [resamples] identifies the blocks that were drawn */
-    size_t *like;    /* [resamples] the first one with the same blocks */
-    size_t *slot;    /* [slots] where to find it: 1 + its number, 0 where there is none */
-    size_t slots;    /* a power of 2, at least twice the resamples */
-    size_t *todo;    /* [BLOCK] resamples to refit */
-    size_t first;    /* resample of this block */
+    double *param;      /* [resamples * n_param] */
+    uint64_t *drawn;    /* [resamples] identifies the blocks that were drawn */
+    size_t *slot;       /* [slots] where to find it: 1 + its number, 0 where there is none */
+    size_t slots;       /* a power of 2, at least twice the resamples */
+    size_t like[BLOCK]; /* of each resample of this block, the first one with the same draw */
+    size_t todo[BLOCK]; /* resamples to refit */
+    size_t first;       /* resample of this block */
     atomic_size_t redrawn, done;
     struct iso_progress *progress;
 };
@@ -192,19 +192,19 @@ static size_t first_like(struct job *job, size_t i)
  * fitted again. */
 static void refit_block(struct job *job, size_t n)
 {
-    const size_t end = job->first + n, n_param = job->x->n_param;
+    const size_t n_param = job->x->n_param;
     size_t n_todo = 0;
     iso_parallel_for(n, job->options->threads, run_draw, job);
-    for (size_t i = job->first; i < end; i++) {
-        job->like[i] = first_like(job, i);
-        if (job->like[i] == i)
-            job->todo[n_todo++] = i;
+    for (size_t k = 0; k < n; k++) {
+        job->like[k] = first_like(job, job->first + k);
+        if (job->like[k] == job->first + k)
+            job->todo[n_todo++] = job->first + k;
     }
-    job->done = end - n_todo;
+    job->done = job->first + n - n_todo;
     iso_parallel_for(n_todo, job->options->threads, run_refit, job);
-    for (size_t i = job->first; i < end; i++)
-        if (job->like[i] != i)
-            memcpy(job->param + i * n_param, job->param + job->like[i] * n_param,
+    for (size_t k = 0; k < n; k++)
+        if (job->like[k] != job->first + k)
+            memcpy(job->param + (job->first + k) * n_param, job->param + job->like[k] * n_param,
                    n_param * sizeof *job->param);
 }
 
@@ -295,15 +295,16 @@ static bool resample(struct iso_bootstrap *out, struct job *job, size_t resample
     const size_t most = automatic ? ISO_MAX_RESAMPLES : resamples;
     iso_progress_begin(job->progress, "bootstrap", (double)most);
     do {
-        const size_t left = most - out->n_resamples;
+        const size_t left = most - out->n_resamples, n = left < BLOCK ? left : BLOCK;
         job->first = out->n_resamples;
-        refit_block(job, left < BLOCK ? left : BLOCK);
-        out->n_resamples += left < BLOCK ? left : BLOCK;
+        refit_block(job, n);
+        out->n_resamples += n;
         if (automatic)
             find_ends(out, job->x);
     } while (out->n_resamples < most && !(automatic && ends_are_stable(out)) &&
              !iso_progress_stopped(job->progress));
-    find_ends(out, job->x);
+    if (!automatic)
+        find_ends(out, job->x);
     iso_progress_end(job->progress);
     return iso_progress_stopped(job->progress);
 }
@@ -335,19 +336,15 @@ enum iso_status iso_bootstrap_run(struct iso_bootstrap *out, struct iso_arena *a
                           .block = block,
                           .param = out->param,
                           .drawn = ISO_NEW_N(uint64_t, most + 1),
-                          .like = ISO_NEW_N(size_t, most + 1),
                           .slot = ISO_NEW_N(size_t, slots),
                           .slots = slots,
-                          .todo = ISO_NEW_N(size_t, BLOCK),
                           .progress = &progress};
         if (resample(out, &job, resamples))
             st = iso_fail(err, ISO_STOPPED, "stopped");
         summarise(out, &x);
         out->redrawn = job.redrawn;
         free(job.drawn);
-        free(job.like);
         free(job.slot);
-        free(job.todo);
         iso_blocks_release(&blocks);
     }
     iso_design_release(&x);
