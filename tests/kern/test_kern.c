@@ -24,11 +24,12 @@ static void test_override(void **state)
     (void)state;
     const struct iso_kern *ref = iso_kern_get("ref");
     for (const struct iso_kern_set *s = iso_kern_sets; s->name; s++) {
+        const struct iso_kern *table = iso_kern_get(s->name);
+        if (!table)
+            continue; /* its fill function is compiled for a CPU that this is not */
         struct iso_kern k = {.bf16 = false};
         s->fill(&k);
-        const struct iso_kern *table = iso_kern_get(s->name);
-        if (table)
-            assert_ptr_equal(table->copy, k.copy ? k.copy : ref->copy);
+        assert_ptr_equal(table->copy, k.copy ? k.copy : ref->copy);
         assert_true((k.gemm != NULL) == (k.pack != NULL && k.pack_bytes != NULL));
     }
 }
