@@ -1,12 +1,9 @@
 /* Any bytes as the record of a task's scores: what is accepted has tokens, and a loss or no right.
  */
 #include "eval/scores.h"
+#include "fuzz_file.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,11 +33,8 @@ static void read_scores(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    int fd = memfd_create("fuzz", 0);
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-        abort();
+    int fd = file_in_memory(path, data, size);
     read_scores(path);
     close(fd);
     return 0;
