@@ -360,6 +360,21 @@ static void test_settings_broken(void **state)
     }
 }
 
+static void test_yaml_text(void **state)
+{
+    (void)state;
+    struct iso_arena arena = {0};
+    const struct iso_yaml *map;
+    const char *text = "a: x\nlist: [1]\nmap: {a: 1}\nnone:\n";
+    assert_int_equal(iso_yaml_parse(&map, &arena, text, strlen(text), "g.yaml", NULL), ISO_OK);
+    assert_string_equal(iso_yaml_text(map, "a"), "x");
+    assert_string_equal(iso_yaml_text(map, "none"), "");
+    assert_null(iso_yaml_text(map, "list"));
+    assert_null(iso_yaml_text(map, "map"));
+    assert_null(iso_yaml_text(map, "b"));
+    iso_arena_release(&arena);
+}
+
 static void test_table(void **state)
 {
     (void)state;
@@ -634,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_settings_broken),
+        cmocka_unit_test(test_yaml_text),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
