@@ -168,9 +168,8 @@ fuzz-run: $(FUZZ_BIN)
 $(B)/fuzz/%: fuzz/%.c $(B)/libisodepth.a
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -Wno-missing-prototypes -fsanitize=fuzzer -MMD -MP \
-	    -MT $@ -MF $@.d $< \
-	    $(B)/libisodepth.a $(LIBS) $(if $(filter %.cc,$(SRC)),-lstdc++) -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP -MT $@ -c $< -o $@.o
+	$(Q)$(LINK) $(OPT) $(EXTRA) -fsanitize=fuzzer $@.o $(B)/libisodepth.a $(LIBS) -o $@
 
 ## bench: measure speed, side by side with peers
 bench:
