@@ -2,6 +2,9 @@
  * stack. */
 #include "base/json.h"
 
+#include "base/hash.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -380,4 +383,29 @@ void iso_json_put_numbers(struct iso_json_out *w, const char *key, const double 
         put_double(w->out, x[i]);
     }
     iso_str_putc(w->out, ']');
+}
+
+static void sum_of(char out[17], const char *text, size_t len)
+{
+    snprintf(out, 17, "%016" PRIx64, iso_xxh64(text, len, 0));
+}
+
+void iso_json_end_sealed(struct iso_json_out *w)
+{
+    char sum[17];
+    sum_of(sum, w->out->text, w->out->len);
+    iso_json_put_string(w, "xxh64", sum);
+    iso_json_end(w, '}');
+}
+
+bool iso_json_sound(const char *text, size_t len)
+{
+    static const char member[] = ",\n  \"xxh64\": \"";
+    const char *at = memmem(text, len, member, sizeof member - 1);
+    char sum[17];
+    if (!at)
+        return true;
+    size_t before = (size_t)(at - text), digits = before + sizeof member - 1;
+    sum_of(sum, text, before);
+    return len - digits >= 16 && memcmp(text + digits, sum, 16) == 0;
 }

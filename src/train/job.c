@@ -120,7 +120,7 @@ static enum iso_status finished(struct iso_job *j, bool *done)
     enum iso_status st = iso_file_read(&text, path, j->err);
     if (st != ISO_OK)
         return st;
-    *done = iso_record_result_sound(iso_str_text(&text), text.len) &&
+    *done = iso_json_sound(iso_str_text(&text), text.len) &&
             iso_json_parse(&v, &j->arena, iso_str_text(&text), text.len, path, NULL) == ISO_OK;
     iso_str_release(&text);
     if (!*done)
