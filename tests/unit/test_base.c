@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -554,6 +555,23 @@ static void test_temporary_names(void **state)
     assert_true(iso_dir_remove(dir));
 }
 
+/* A pipe without a writer is rejected, not waited for. */
+static void test_map_pipe(void **state)
+{
+    (void)state;
+    struct iso_err err = {""};
+    struct iso_map map;
+    char path[] = "/tmp/isodepth-test-XXXXXX";
+    close(mkstemp(path));
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(20);
+    assert_int_equal(iso_map_open(&map, path, &err), ISO_BAD_INPUT);
+    alarm(0);
+    assert_non_null(strstr(err.msg, "not a regular file"));
+    unlink(path);
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -651,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_settings_broken),
         cmocka_unit_test(test_yaml_text),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_map_pipe),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
         cmocka_unit_test(test_word),
