@@ -293,8 +293,10 @@ static void put_quoted(struct iso_str *out, const char *text)
             iso_str_puts(out, "\\n");
         else if (*p == '\t')
             iso_str_puts(out, "\\t");
-        else if (*p < 0x20)
+        else if (*p < 0x20 || *p == 0x7f)
             iso_str_printf(out, "\\u%04x", *p);
+        else if (*p == 0xc2 && p[1] < 0xa0) /* U+0080 to U+009f: terminals obey them, too */
+            iso_str_printf(out, "\\u%04x", *++p);
         else
             iso_str_putc(out, (char)*p);
     }

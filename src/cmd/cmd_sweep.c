@@ -434,7 +434,7 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
         if (st == ISO_OK)
             st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
     }
-    fputs(iso_str_text(&said), stdout);
+    iso_print_page(iso_str_text(&said));
     if (st == ISO_OK && !iso_str_starts(iso_str_text(&said), ISO_STUDY_NO_FIT))
         printf("report: %s/report/report.html\n", c->a->out);
     iso_str_release(&key);

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -193,6 +192,8 @@ static void test_json_bad_bytes(void **state)
         {"\xE2\x82", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},       /* cut off */
         {"\xC0\x80z", "\"\xEF\xBF\xBD\xEF\xBF\xBDz\""},     /* not the shortest form */
         {"\xF0\x9F\x98\x80", "\"\xF0\x9F\x98\x80\""},       /* four good bytes */
+        {"\x1b\x7f", "\"\\u001b\\u007f\""},                 /* what terminals obey */
+        {"\xC2\x9B\xC2\xA0\xC2", "\"\\u009b\xC2\xA0\xEF\xBF\xBD\""},
         {"", "\"\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
