@@ -141,8 +141,8 @@ san:
 	@tools/deps san
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-san CC=clang CXX=clang++ OPT="-O1 -g" \
 	    ISO_WITHOUT="$(ISO_WITHOUT) mpi" \
-	    EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" \
-	    all tests
+	    EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+	    -DISO_ARENA_BLOCK=0" all tests
 	@B=$(B)-san tools/run_tests $(patsubst $(B)/%,$(B)-san/%,$(UNIT_BIN)) $(CLI_TESTS)
 
 ## tsan: the threaded tests under the thread sanitizer
@@ -158,7 +158,8 @@ FUZZ_SECONDS ?= 30
 fuzz:
 	@tools/deps san
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)-fuzz CC=clang CXX=clang++ OPT="-O1 -g" \
-	    EXTRA="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" fuzz-run
+	    EXTRA="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all \
+	    -DISO_ARENA_BLOCK=0" fuzz-run
 
 fuzz-run: $(FUZZ_BIN)
 	@failed=; for f in $(FUZZ_BIN); do tools/run_fuzz $$f $(FUZZ_SECONDS) || failed="$$failed $$f"; done; \
@@ -167,9 +168,8 @@ fuzz-run: $(FUZZ_BIN)
 $(B)/fuzz/%: fuzz/%.c $(B)/libisodepth.a
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -Wno-missing-prototypes -fsanitize=fuzzer -MMD -MP \
-	    -MT $@ -MF $@.d $< \
-	    $(B)/libisodepth.a $(LIBS) $(if $(filter %.cc,$(SRC)),-lstdc++) -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP -MT $@ -c $< -o $@.o
+	$(Q)$(LINK) $(OPT) $(EXTRA) -fsanitize=fuzzer $@.o $(B)/libisodepth.a $(LIBS) -o $@
 
 ## bench: measure speed, side by side with peers
 bench:

@@ -1,57 +1,31 @@
 /* Any bytes as the meta.json of a packed directory of two good shards; what follows a NUL
  * byte takes the place of the first shard.  A directory that opens has rows to read. */
 #include "data/loader.h"
+#include "fuzz_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct iso_shard_spec spec = {3, 100, ISO_NO_BOS, 0};
-static char dir[] = "/tmp/isodepth-fuzz-meta-XXXXXX";
-static char meta[64], train[64], val[64];
+static const char train[] = "train-00000.shard", val[] = "val-00000.shard";
 static struct iso_str good; /* the bytes of `train` */
 
-static void remove_directory(void)
+static void write_shard(const char *name, uint16_t first)
 {
-    unlink(meta);
-    unlink(train);
-    unlink(val);
-    rmdir(dir);
-}
-
-static void write_shard(const char *path, uint16_t first)
-{
+    static const struct iso_shard_spec spec = {3, 100, ISO_NO_BOS, 0};
     struct iso_shard_out out;
-    ISO_ASSERT(iso_shard_create(&out, path, &spec, 0, NULL) == ISO_OK);
+    ISO_ASSERT(iso_shard_create(&out, iso_path_in(fuzz_dir, "%s", name).text, &spec, 0, NULL) ==
+               ISO_OK);
     for (uint16_t i = first; i < first + 3; i++)
         iso_shard_add(&out, (uint16_t[]){i, i, i, i});
     ISO_ASSERT(iso_shard_finish(&out, NULL) == ISO_OK);
 }
 
-static void make_directory(void)
+static void make_shards(void)
 {
-    if (*meta)
-        return;
-    ISO_ASSERT(mkdtemp(dir));
-    snprintf(meta, sizeof meta, "%s/meta.json", dir);
-    snprintf(train, sizeof train, "%s/train-00000.shard", dir);
-    snprintf(val, sizeof val, "%s/val-00000.shard", dir);
     write_shard(train, 10);
     write_shard(val, 20);
-    ISO_ASSERT(iso_file_read(&good, train, NULL) == ISO_OK);
-    atexit(remove_directory);
-}
-
-/* A new file without iso_file_write's fsync, nor the one of a file system that overwrites: they
- * would take all the time. */
-static void write_plain(const char *path, const void *bytes, size_t len)
-{
-    unlink(path);
-    FILE *f = fopen(path, "wb");
-    ISO_ASSERT(f && fwrite(bytes, 1, len, f) == len && fclose(f) == 0);
+    ISO_ASSERT(iso_file_read(&good, iso_path_in(fuzz_dir, "%s", train).text, NULL) == ISO_OK);
 }
 
 static void read_rows(const struct iso_dataset *ds)
@@ -73,18 +47,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > 1 << 14)
         return 0;
-    make_directory();
+    if (make_fuzz_dir())
+        make_shards();
     const uint8_t *nul = memchr(data, 0, size);
-    write_plain(meta, data, nul ? (size_t)(nul - data) : size);
+    write_in_fuzz_dir("meta.json", data, nul ? (size_t)(nul - data) : size);
     if (nul)
-        write_plain(train, nul + 1, (size_t)(data + size - nul) - 1);
+        write_in_fuzz_dir(train, nul + 1, (size_t)(data + size - nul) - 1);
     struct iso_dataset ds;
     struct iso_err err;
-    if (iso_dataset_open(&ds, dir, &err) == ISO_OK) {
+    if (iso_dataset_open(&ds, fuzz_dir, &err) == ISO_OK) {
         read_rows(&ds);
         iso_dataset_close(&ds);
     }
     if (nul)
-        write_plain(train, good.text, good.len);
+        write_in_fuzz_dir(train, good.text, good.len);
     return 0;
 }

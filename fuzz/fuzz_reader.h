@@ -4,12 +4,9 @@
 #define ISO_FUZZ_READER_H
 
 #include "data/reader.h"
+#include "fuzz_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* Touches every byte of the documents, so that a wild pointer is seen; `check` (or NULL) gets each.
  */
@@ -43,15 +40,6 @@ static unsigned read_once(const char *path, const struct iso_reader_opts *given,
         abort();
     iso_notes_release(&notes);
     return sum;
-}
-
-static int file_in_memory(char path[64], const uint8_t *data, size_t size)
-{
-    int fd = memfd_create("fuzz", 0);
-    snprintf(path, 64, "/proc/self/fd/%d", fd);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-        abort();
-    return fd;
 }
 
 static inline void fuzz_reader(const char *format, const uint8_t *data, size_t size)

@@ -327,7 +327,7 @@ bool iso_dir_remove(const char *path)
 enum iso_status iso_map_open(struct iso_map *map, const char *path, struct iso_err *err)
 {
     *map = (struct iso_map){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* else a pipe waits for its writer */
     if (fd < 0)
         return iso_file_fail(err, path, "open");
     struct stat info;

@@ -2,6 +2,9 @@
  * stack. */
 #include "base/json.h"
 
+#include "base/hash.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -290,8 +293,10 @@ static void put_quoted(struct iso_str *out, const char *text)
             iso_str_puts(out, "\\n");
         else if (*p == '\t')
             iso_str_puts(out, "\\t");
-        else if (*p < 0x20)
+        else if (*p < 0x20 || *p == 0x7f)
             iso_str_printf(out, "\\u%04x", *p);
+        else if (*p == 0xc2 && p[1] < 0xa0) /* U+0080 to U+009f: terminals obey them, too */
+            iso_str_printf(out, "\\u%04x", *++p);
         else
             iso_str_putc(out, (char)*p);
     }
@@ -380,4 +385,29 @@ void iso_json_put_numbers(struct iso_json_out *w, const char *key, const double 
         put_double(w->out, x[i]);
     }
     iso_str_putc(w->out, ']');
+}
+
+static void sum_of(char out[17], const char *text, size_t len)
+{
+    snprintf(out, 17, "%016" PRIx64, iso_xxh64(text, len, 0));
+}
+
+void iso_json_end_sealed(struct iso_json_out *w)
+{
+    char sum[17];
+    sum_of(sum, w->out->text, w->out->len);
+    iso_json_put_string(w, "xxh64", sum);
+    iso_json_end(w, '}');
+}
+
+bool iso_json_sound(const char *text, size_t len)
+{
+    static const char member[] = ",\n  \"xxh64\": \"";
+    const char *at = memmem(text, len, member, sizeof member - 1);
+    char sum[17];
+    if (!at)
+        return true;
+    size_t before = (size_t)(at - text), digits = before + sizeof member - 1;
+    sum_of(sum, text, before);
+    return len - digits >= 16 && memcmp(text + digits, sum, 16) == 0;
 }

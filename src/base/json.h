@@ -63,4 +63,10 @@ void iso_json_put_null(struct iso_json_out *w, const char *key);
 /* Several numbers as an array on one line. */
 void iso_json_put_numbers(struct iso_json_out *w, const char *key, const double *x, size_t n);
 
+/* Ends the object of a whole file, indented by 2: its last member, "xxh64", is the XXH64 of all
+ * bytes before it. */
+void iso_json_end_sealed(struct iso_json_out *w);
+/* Whether a file's text has the checksum it was sealed with; true when it has none. */
+bool iso_json_sound(const char *text, size_t len);
+
 #endif

@@ -69,7 +69,12 @@ void *iso_grow(void *p, size_t *n, size_t *room, size_t size)
     return p;
 }
 
-#define BLOCK_BYTES ((size_t)64 * 1024)
+/* The sanitizer builds set 0: each allocation is then a block of its own, so that they see every
+ * step beyond its end. */
+#ifndef ISO_ARENA_BLOCK
+#define ISO_ARENA_BLOCK 65536
+#endif
+#define BLOCK_BYTES ((size_t)ISO_ARENA_BLOCK)
 
 struct iso_arena_block {
     struct iso_arena_block *next;
@@ -80,9 +85,8 @@ struct iso_arena_block {
 void *iso_arena_alloc(struct iso_arena *a, size_t n, size_t size)
 {
     size_t bytes = checked_product(n, size);
-    if (bytes > SIZE_MAX - BLOCK_BYTES)
+    if (bytes > SIZE_MAX / 2)
         out_of_memory(n, size);
-    bytes = (bytes + 15) & ~(size_t)15;
     if (!a->head || a->head->room - a->head->used < bytes) {
         size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
         struct iso_arena_block *b = iso_alloc(1, sizeof *b + room);
@@ -91,7 +95,8 @@ void *iso_arena_alloc(struct iso_arena *a, size_t n, size_t size)
         a->head = b;
     }
     void *p = (char *)a->head->bytes + a->head->used;
-    a->head->used += bytes;
+    size_t end = a->head->used + ((bytes + 15) & ~(size_t)15);
+    a->head->used = end < a->head->room ? end : a->head->room;
     return p;
 }
 

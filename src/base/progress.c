@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static enum iso_log_level log_level = ISO_LOG_SILENT;
@@ -68,6 +69,36 @@ void iso_print(const char *fmt, ...)
     iso_str_put_visible(&shown, iso_str_text(&s), "\n");
     fputs(iso_str_text(&shown), stdout);
     iso_str_release(&s);
+    iso_str_release(&shown);
+}
+
+/* The length of the bold sequence that `text` begins with, or 0. */
+static size_t bold_length(const char *text)
+{
+    static const char *const known[] = {"\033[1m", "\033[0m"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (iso_str_starts(text, known[i]))
+            return strlen(known[i]);
+    return 0;
+}
+
+void iso_print_page(const char *text)
+{
+    struct iso_str part = {0}, shown = {0};
+    while (*text) {
+        size_t bold = bold_length(text), n = 1;
+        while (!bold && text[n] && !bold_length(text + n))
+            n++;
+        iso_str_clear(&part);
+        iso_str_append(&part, text, bold ? bold : n);
+        if (bold)
+            iso_str_puts(&shown, part.text);
+        else
+            iso_str_put_visible(&shown, part.text, "\n");
+        text += part.len;
+    }
+    fputs(iso_str_text(&shown), stdout);
+    iso_str_release(&part);
     iso_str_release(&shown);
 }
 

@@ -163,6 +163,12 @@ const struct iso_yaml *iso_yaml_get(const struct iso_yaml *map, const char *key)
     return NULL;
 }
 
+const char *iso_yaml_text(const struct iso_yaml *map, const char *key)
+{
+    const struct iso_yaml *node = iso_yaml_get(map, key);
+    return node && node->kind == ISO_YAML_SCALAR ? node->text : NULL;
+}
+
 const char *iso_yaml_describe(struct iso_arena *arena, const struct iso_yaml *node)
 {
     if (node->kind == ISO_YAML_LIST)

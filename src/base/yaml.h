@@ -27,6 +27,8 @@ enum iso_status iso_yaml_parse(const struct iso_yaml **out, struct iso_arena *ar
 enum iso_status iso_yaml_read(const struct iso_yaml **out, struct iso_arena *arena,
                               const char *path, struct iso_err *err);
 const struct iso_yaml *iso_yaml_get(const struct iso_yaml *map, const char *key);
+/* The text of the scalar at `key`; NULL when there is none, or a list or a map. */
+const char *iso_yaml_text(const struct iso_yaml *map, const char *key);
 /* "a list", "a mapping", or the scalar in quotes: for messages.  Cut when long. */
 const char *iso_yaml_describe(struct iso_arena *arena, const struct iso_yaml *node);
 

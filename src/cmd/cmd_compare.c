@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/file.h"
+#include "base/progress.h"
 #include "cmd/fit_args.h"
 #include "cmd/recipe_args.h"
 #include "fit/anchor.h"
@@ -54,7 +55,10 @@ static void print(FILE *json, const struct iso_compare *compare, const struct co
     } else {
         iso_compare_write_page(&text, compare, iso_colour_wanted(stdout));
     }
-    fputs(iso_str_text(&text), a->json ? json : stdout);
+    if (a->json)
+        fputs(iso_str_text(&text), json);
+    else
+        iso_print_page(iso_str_text(&text));
     iso_str_release(&text);
 }
 

@@ -433,7 +433,10 @@ static enum iso_status show(struct design *d, const struct iso_prospect *p)
     enum iso_status st = d->a->out ? write_grids(d, p) : ISO_OK;
     if (st == ISO_OK) {
         (d->a->json ? put_json : put_page)(&text, d, p);
-        fputs(iso_str_text(&text), d->a->json ? d->json : stdout);
+        if (d->a->json)
+            fputs(iso_str_text(&text), d->json);
+        else
+            iso_print_page(iso_str_text(&text));
     }
     iso_str_release(&text);
     return st;

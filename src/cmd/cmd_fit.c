@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/file.h"
+#include "base/progress.h"
 #include "cmd/choices.h"
 #include "cmd/fit_args.h"
 #include "fit/analyses.h"
@@ -241,7 +242,10 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
             write_latex(&text, &result);
         else
             write_page(&text, &result, iso_colour_wanted(stdout));
-        fputs(iso_str_text(&text), a->json ? ops.json : stdout);
+        if (a->json)
+            fputs(iso_str_text(&text), ops.json);
+        else
+            iso_print_page(iso_str_text(&text));
         iso_str_release(&text);
     }
     iso_analysis_release(&result.one);

@@ -78,6 +78,8 @@ static enum iso_status open_rows(struct rows *r, const struct loss_args *a,
         r->split = a->train ? ISO_SPLIT_TRAIN : ISO_SPLIT_VAL;
         r->n = r->data.split[r->split].rows;
         r->width = (size_t)r->data.T + 1;
+        if (st == ISO_OK)
+            st = iso_dataset_verify_split(&r->data, r->split, err);
         if (st == ISO_OK) {
             st = iso_model_check_tokenizer(m, r->data.vocab, r->data.tokenizer_hash, err);
             if (st != ISO_OK)

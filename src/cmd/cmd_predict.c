@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/file.h"
+#include "base/progress.h"
 #include "cmd/fit_args.h"
 #include "fit/predict.h"
 
@@ -78,7 +79,7 @@ static void print_table(const struct iso_predictor *p, const struct iso_runs *po
     else
         printf("\nNo interval: the fit carries no refits.\n");
     if (*p->trust && !iso_str_eq(p->trust, "good"))
-        printf("The fit's own checks say: %s. isodepth fit explains why.\n", p->trust);
+        iso_print("The fit's own checks say: %s. isodepth fit explains why.\n", p->trust);
     double beyond = 1;
     for (size_t i = 0; i < points->n; i++)
         beyond = fmax(beyond, iso_predict_beyond(p, &points->at[i]));

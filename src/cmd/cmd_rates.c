@@ -1,6 +1,7 @@
 /* isodepth rates: what a learning rate costs against the best one, and whether it transfers. */
 #include "cmd/cmd.h"
 
+#include "base/progress.h"
 #include "cmd/fit_args.h"
 
 #include "plot/rates.h"
@@ -52,7 +53,7 @@ static void print_page(const struct iso_regret *regret)
 {
     struct iso_str verdict = {0};
     iso_regret_verdict(&verdict, regret);
-    printf("%s\n\n", verdict.text);
+    iso_print("%s\n\n", verdict.text);
     print_table(iso_regret_choices_table, regret, ISO_TABLE_TEXT);
     putchar('\n');
     print_table(iso_regret_curves_table, regret, ISO_TABLE_TEXT);

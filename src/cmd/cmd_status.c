@@ -86,7 +86,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     } else {
         struct iso_str text = {0};
         iso_sweep_view_write(&text, &look, 0, 0);
-        fputs(iso_str_text(&text), stdout);
+        iso_print_page(iso_str_text(&text));
         iso_str_release(&text);
         puts(at_work ? "a scheduler is at work" : "no scheduler is at work");
         print_trouble(recs, n);

@@ -136,15 +136,13 @@ static enum iso_status check_data(struct iso_sweep_call *c, char checksum[17])
 static enum iso_status pin_kernels(struct iso_sweep_call *c)
 {
     const struct iso_path path = iso_path_in(c->sw.dir, "grid.yaml");
-    const struct iso_yaml *doc, *before = NULL;
+    const struct iso_yaml *doc;
     const struct iso_kern *kern;
     enum iso_status st = ISO_OK;
     if (!c->grid.kernels && iso_file_exists(path.text)) {
         st = iso_yaml_read(&doc, &c->arena, path.text, c->err);
-        before = st == ISO_OK ? iso_yaml_get(doc, "kernels") : NULL;
+        c->grid.kernels = st == ISO_OK ? iso_yaml_text(doc, "kernels") : NULL;
     }
-    if (before)
-        c->grid.kernels = before->text;
     if (st != ISO_OK || c->grid.kernels)
         return st;
     st = iso_kern_best(&kern, c->err);
@@ -436,7 +434,7 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
         if (st == ISO_OK)
             st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
     }
-    fputs(iso_str_text(&said), stdout);
+    iso_print_page(iso_str_text(&said));
     if (st == ISO_OK && !iso_str_starts(iso_str_text(&said), ISO_STUDY_NO_FIT))
         printf("report: %s/report/report.html\n", c->a->out);
     iso_str_release(&key);

@@ -54,8 +54,6 @@ enum iso_status iso_find_tokenizer(const char **name, struct iso_arena *arena,
     if (!iso_file_exists(config))
         return ISO_OK;
     enum iso_status st = iso_yaml_read(&doc, arena, config, err);
-    const struct iso_yaml *data = st == ISO_OK ? iso_yaml_get(doc, "data") : NULL;
-    if (!data || data->kind != ISO_YAML_SCALAR)
-        return st;
-    return of_data(name, arena, data->text, config, err);
+    const char *data = st == ISO_OK ? iso_yaml_text(doc, "data") : NULL;
+    return data ? of_data(name, arena, data, config, err) : st;
 }

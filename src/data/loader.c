@@ -27,6 +27,9 @@ static enum iso_status read_meta(struct iso_dataset *ds, struct iso_err *err)
                         ds->dir);
     struct iso_str text = {0};
     enum iso_status st = iso_file_read(&text, path, err);
+    if (st == ISO_OK && !iso_json_sound(iso_str_text(&text), text.len))
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: its contents do not match its checksum; pack again",
+                      path);
     if (st == ISO_OK)
         st = iso_json_parse(&ds->meta, &ds->arena, iso_str_text(&text), text.len, path, err);
     iso_str_release(&text);
@@ -137,15 +140,22 @@ enum iso_status iso_dataset_open(struct iso_dataset *ds, const char *dir, struct
     return st;
 }
 
+enum iso_status iso_dataset_verify_split(const struct iso_dataset *ds, enum iso_split split,
+                                         struct iso_err *err)
+{
+    const struct iso_dataset_split *s = &ds->split[split];
+    enum iso_status st = ISO_OK;
+    for (size_t k = 0; st == ISO_OK && k < s->n_shards; k++)
+        st = iso_shard_verify(&s->shards[k], err);
+    return st;
+}
+
 enum iso_status iso_dataset_verify(const struct iso_dataset *ds, struct iso_err *err)
 {
-    for (int i = 0; i < ISO_N_SPLIT; i++)
-        for (size_t k = 0; k < ds->split[i].n_shards; k++) {
-            enum iso_status st = iso_shard_verify(&ds->split[i].shards[k], err);
-            if (st != ISO_OK)
-                return st;
-        }
-    return ISO_OK;
+    enum iso_status st = ISO_OK;
+    for (int i = 0; st == ISO_OK && i < ISO_N_SPLIT; i++)
+        st = iso_dataset_verify_split(ds, (enum iso_split)i, err);
+    return st;
 }
 
 void iso_dataset_close(struct iso_dataset *ds)

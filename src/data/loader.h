@@ -37,9 +37,11 @@ struct iso_dataset {
 
 /* Opens a finished directory: reads meta.json, maps the shards, checks every header and that
  * the shards are those that meta.json lists.  The rows themselves are checked by verify, which
- * reads all of them (some GB/s): the trainer calls it once at its start. */
+ * reads all of them (some GB/s): the trainer calls it once at its start, `loss` for its split. */
 enum iso_status iso_dataset_open(struct iso_dataset *ds, const char *dir, struct iso_err *err);
 enum iso_status iso_dataset_verify(const struct iso_dataset *ds, struct iso_err *err);
+enum iso_status iso_dataset_verify_split(const struct iso_dataset *ds, enum iso_split split,
+                                         struct iso_err *err);
 void iso_dataset_close(struct iso_dataset *ds);
 
 /* Row `index` of a split into out[T+1].  Safe from several threads. */

@@ -150,19 +150,19 @@ static enum iso_status judge_finished(struct iso_pack_result *result, const char
     struct iso_dataset ds;
     enum iso_status st = iso_dataset_open(&ds, dir, err);
     if (st != ISO_OK)
-        return iso_fail_in(err, st, "%s holds a packing that does not open (force replaces it)",
+        return iso_fail_in(err, st, "%s holds a packing that does not open (`force` replaces it)",
                            dir);
     const char *there;
     const struct iso_pack_setting *other = first_difference(ds.meta, plan, &there);
     if (other)
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s holds another packing: %s is %s there, %s was asked for; choose another "
-                      "directory, or replace it by force",
+                      "directory, or replace it with `force`",
                       dir, other->name, there, other->value);
     else if (any_piped(plan))
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s holds a packing already, and whether standard input is the same is not "
-                      "known; replace it by force",
+                      "known; replace it with `force`",
                       dir);
     else
         result->nothing_to_do = true;
@@ -379,7 +379,7 @@ static void put_meta(struct iso_json_out *w, const struct iso_pack_result *resul
     for (int i = 0; i < ISO_N_SPLIT; i++)
         put_split(w, iso_split_name[i], &result->split[i], &shards[i]);
     iso_json_end(w, '}');
-    iso_json_end(w, '}');
+    iso_json_end_sealed(w);
 }
 
 static enum iso_status copy_model(const char *dir, const struct iso_tokenizer *t,

@@ -2,6 +2,7 @@
 #include "eval/scores.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 #include <inttypes.h>
@@ -16,7 +17,9 @@ static void put_hash(struct iso_json_out *w, const char *key, uint64_t hash)
     iso_json_put_string(w, key, text);
 }
 
-static void write_key(struct iso_str *out, const struct iso_scores_key *key)
+/* The first line; `len` bytes of lines follow it. */
+static void write_key(struct iso_str *out, const struct iso_scores_key *key, const char *lines,
+                      size_t len)
 {
     struct iso_json_out w = {out, 0, 0, false};
     iso_json_begin(&w, NULL, '{');
@@ -29,6 +32,7 @@ static void write_key(struct iso_str *out, const struct iso_scores_key *key)
     iso_json_put_int(&w, "shots", (int64_t)key->shots);
     iso_json_put_string(&w, "type", key->type);
     iso_json_put_string(&w, "delimiter", key->delimiter);
+    put_hash(&w, "xxh64", iso_xxh64(lines, len, 0));
     iso_json_end(&w, '}');
     iso_str_putc(out, '\n');
 }
@@ -37,10 +41,9 @@ enum iso_status iso_scores_write(const char *path, const struct iso_scores_key *
                                  const struct iso_task *task, const struct iso_item_score *items,
                                  struct iso_err *err)
 {
-    struct iso_str text = {0};
-    write_key(&text, key);
+    struct iso_str text = {0}, lines = {0};
     for (size_t i = 0; i < key->n_items; i++) {
-        struct iso_json_out w = {&text, 0, 0, false};
+        struct iso_json_out w = {&lines, 0, 0, false};
         iso_json_begin(&w, NULL, '{');
         iso_json_put_int(&w, "line", task->item[i].line);
         iso_json_put_number(&w, "nats", items[i].nats);
@@ -48,10 +51,13 @@ enum iso_status iso_scores_write(const char *path, const struct iso_scores_key *
         iso_json_put_bool(&w, "right", items[i].right);
         iso_json_put_bool(&w, "cut", items[i].cut);
         iso_json_end(&w, '}');
-        iso_str_putc(&text, '\n');
+        iso_str_putc(&lines, '\n');
     }
+    write_key(&text, key, iso_str_text(&lines), lines.len);
+    iso_str_append(&text, iso_str_text(&lines), lines.len);
     enum iso_status st = iso_file_write(path, text.text, text.len, err);
     iso_str_release(&text);
+    iso_str_release(&lines);
     return st;
 }
 
@@ -106,9 +112,13 @@ enum iso_status iso_scores_read(bool *found, struct iso_item_score *items, const
     if (!iso_file_exists(path))
         return ISO_OK;
     enum iso_status st = iso_file_read(&text, path, err);
-    write_key(&head, key);
-    if (st == ISO_OK && text.len >= head.len && memcmp(text.text, head.text, head.len) == 0)
-        *found = read_items(items, text.text + head.len, text.text + text.len, key->n_items);
+    const char *newline = text.len ? memchr(text.text, '\n', text.len) : NULL;
+    if (st == ISO_OK && newline) {
+        const char *lines = newline + 1, *end = text.text + text.len;
+        write_key(&head, key, lines, (size_t)(end - lines));
+        if ((size_t)(lines - text.text) == head.len && memcmp(text.text, head.text, head.len) == 0)
+            *found = read_items(items, lines, end, key->n_items);
+    }
     iso_str_release(&text);
     iso_str_release(&head);
     return st;

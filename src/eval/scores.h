@@ -1,5 +1,6 @@
 /* Scores of one task in a file, so that an evaluation resumes where it was cut off and any figure
- * can be redone: JSONL, a first line that says what was scored, then one line per item. */
+ * can be redone: JSONL, a first line that says what was scored and has the XXH64 of what follows,
+ * then one line per item. */
 #ifndef ISO_EVAL_SCORES_H
 #define ISO_EVAL_SCORES_H
 

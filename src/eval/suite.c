@@ -88,10 +88,9 @@ static enum iso_status read_entry(struct iso_settings *s, struct iso_task_spec *
     spec->shots = e.shots.n ? (int64_t)e.shots.at[0] : 0;
     if (!groups)
         return ISO_OK;
-    const struct iso_yaml *group = iso_yaml_get(groups, e.group);
-    if (!group || group->kind != ISO_YAML_SCALAR)
+    spec->axis = iso_yaml_text(groups, e.group);
+    if (!spec->axis)
         return iso_settings_fail(s, node, "group", "%s is not in groups", e.group);
-    spec->axis = group->text;
     return ISO_OK;
 }
 

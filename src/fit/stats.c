@@ -84,12 +84,20 @@ static double beta_fraction(double a, double b, double x)
     return result;
 }
 
+/* lgamma itself writes to a global variable; threads fit at the same time. */
+static double log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
 /* The regularised incomplete beta function I_x(a, b). */
 static double beta_inc(double a, double b, double x)
 {
     if (x <= 0 || x >= 1)
         return x <= 0 ? 0 : 1;
-    const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    const double front =
+        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
     if (x < (a + 1) / (a + b + 2)) /* where the fraction converges fast */
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, 1 - x) / b;

@@ -96,6 +96,8 @@ static enum iso_status read_meta(struct reader *r, const struct iso_json *v)
 {
     if (v->kind != ISO_JSON_OBJECT)
         return wrong(r, v->key, "the metadata is not an object");
+    if (r->f->meta)
+        return wrong(r, v->key, "the metadata is there twice");
     r->f->meta = ISO_ARENA_NEW_N(&r->f->arena, struct iso_meta, v->n);
     for (const struct iso_json *c = v->child; c; c = c->next) {
         if (c->kind != ISO_JSON_STRING)

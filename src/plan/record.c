@@ -2,7 +2,6 @@
 #include "plan/record.h"
 
 #include "base/file.h"
-#include "base/hash.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -273,18 +272,6 @@ void iso_record_read_json(struct iso_record *rec, const struct iso_json *object,
     }
 }
 
-bool iso_record_result_sound(const char *text, size_t len)
-{
-    static const char member[] = ",\n  \"xxh64\": \"";
-    const char *at = memmem(text, len, member, sizeof member - 1);
-    char sum[17];
-    if (!at)
-        return true;
-    size_t before = (size_t)(at - text), digits = before + sizeof member - 1;
-    snprintf(sum, sizeof sum, "%016" PRIx64, iso_xxh64(text, before, 0));
-    return len - digits >= 16 && memcmp(text + digits, sum, 16) == 0;
-}
-
 enum iso_status iso_record_write_result(const struct iso_record *rec, const char *path,
                                         struct iso_err *err)
 {
@@ -295,10 +282,7 @@ enum iso_status iso_record_write_result(const struct iso_record *rec, const char
     if (rec->state == ISO_STATE_DIVERGED)
         iso_json_put_string(&w, "message", rec->message);
     iso_record_put_json(&w, rec, ISO_COLUMN_PLAN | ISO_COLUMN_RESULT);
-    char sum[17];
-    snprintf(sum, sizeof sum, "%016" PRIx64, iso_xxh64(text.text, text.len, 0));
-    iso_json_put_string(&w, "xxh64", sum);
-    iso_json_end(&w, '}');
+    iso_json_end_sealed(&w);
     iso_str_putc(&text, '\n');
     enum iso_status st = iso_file_write(path, text.text, text.len, err);
     iso_str_release(&text);

@@ -100,12 +100,9 @@ void iso_record_put_json(struct iso_json_out *w, const struct iso_record *rec,
 /* Takes over the members of some parts that are there. */
 void iso_record_read_json(struct iso_record *rec, const struct iso_json *object,
                           enum iso_column_part parts);
-/* result.json: what the run was, its status, what came of it; its last member, "xxh64", is the
- * XXH64 of all bytes before it. */
+/* result.json, sealed: what the run was, its status, what came of it. */
 enum iso_status iso_record_write_result(const struct iso_record *rec, const char *path,
                                         struct iso_err *err);
-/* Whether a result's text has the checksum it was written with; true when it has none. */
-bool iso_record_result_sound(const char *text, size_t len);
 
 /* The columns of some parts as a table, in the order that `fit` and people expect. */
 void iso_record_table(struct iso_table *t, const struct iso_record *recs, size_t n,

@@ -50,7 +50,7 @@ enum iso_result iso_result_parse(struct iso_record *rec, const char *text, size_
     struct iso_arena arena = {0};
     const struct iso_json *v;
     enum iso_result out = ISO_RESULT_DAMAGED;
-    if (!iso_record_result_sound(text, len))
+    if (!iso_json_sound(text, len))
         iso_fail(err, ISO_BAD_INPUT, "%s: its contents do not match its checksum", path);
     else if (iso_json_parse(&v, &arena, text, len, path, err) == ISO_OK)
         out = take_result(rec, v, path, err);

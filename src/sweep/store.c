@@ -3,12 +3,16 @@
  * 1. PRAGMA user_version holds the schema's number; an unknown one is refused, not guessed at.
  * 2. The columns of table `run` are those of iso_columns[].  A store of an older version lacks the
  *    newer ones: a writer adds them, a reader does without.
- * 3. The rollback journal is used, not the write-ahead log: the latter needs shared memory,
+ * 3. Each row has a checksum: SQLite has none, and a flipped bit would be another loss.  Rows of an
+ *    older version, without one, count as they are.
+ * 4. The rollback journal is used, not the write-ahead log: the latter needs shared memory,
  *    which network file systems do not give.  A commit is on disk when it returns. */
 #include "sweep/store.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -53,6 +57,30 @@ static enum iso_status fail(struct iso_store *s, struct iso_err *err)
 static enum iso_status execute(struct iso_store *s, const char *sql, struct iso_err *err)
 {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ISO_OK : fail(s, err);
+}
+
+/* Behind the columns of a record. */
+static const struct iso_column sum_column = {.name = "xxh64", .kind = ISO_COLUMN_TEXT};
+
+/* The column behind c, NULL behind the last. */
+static const struct iso_column *next_column(const struct iso_column *c)
+{
+    return c == &sum_column ? NULL : c[1].name ? c + 1 : &sum_column;
+}
+
+/* Of the cells that are known, so that it stays the same when a version adds columns. */
+static void sum_of(char out[17], const struct iso_record *rec)
+{
+    struct iso_str cells = {0};
+    char buf[32];
+    for (const struct iso_column *c = iso_columns; c->name; c++) {
+        const char *cell = iso_record_cell(buf, rec, c);
+        bool zero = iso_record_number(rec, c) == 0; /* which SQLite keeps without its sign */
+        if (*cell && !(zero && c->kind == ISO_COLUMN_FLAG))
+            iso_str_printf(&cells, "%s %s\n", c->name, zero ? "0" : cell);
+    }
+    snprintf(out, 17, "%016" PRIx64, iso_xxh64(iso_str_text(&cells), cells.len, 0));
+    iso_str_release(&cells);
 }
 
 /* Whether table `run` has the column. */
@@ -101,7 +129,7 @@ static void write_columns(struct iso_str *out, const struct iso_store *s,
                           void (*put)(struct iso_str *, const struct iso_store *,
                                       const struct iso_column *))
 {
-    for (const struct iso_column *c = iso_columns; c->name; c++) {
+    for (const struct iso_column *c = iso_columns; c; c = next_column(c)) {
         iso_str_puts(out, c == iso_columns ? "" : ", ");
         put(out, s, c);
     }
@@ -128,7 +156,7 @@ static enum iso_status make_schema(struct iso_store *s, struct iso_err *err)
 static enum iso_status add_columns(struct iso_store *s, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
-    for (const struct iso_column *c = iso_columns; st == ISO_OK && c->name; c++) {
+    for (const struct iso_column *c = iso_columns; st == ISO_OK && c; c = next_column(c)) {
         struct iso_str sql = {0};
         if (has_column(s, c))
             continue;
@@ -286,6 +314,9 @@ enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *
             bind_number(q, i, iso_record_number(rec, c));
         else
             bind_text(q, i, iso_record_text(rec, c));
+    char sum[17];
+    sum_of(sum, rec);
+    bind_text(q, i, sum);
     return finish(store, q, err);
 }
 
@@ -298,7 +329,8 @@ enum iso_status iso_store_remove(struct iso_store *store, const char *id, struct
     return finish(store, q, err);
 }
 
-static void read_row(struct iso_record *rec, sqlite3_stmt *q)
+static enum iso_status read_row(struct iso_store *s, struct iso_record *rec, sqlite3_stmt *q,
+                                struct iso_err *err)
 {
     iso_record_init(rec);
     int i = 0;
@@ -310,6 +342,13 @@ static void read_row(struct iso_record *rec, sqlite3_stmt *q)
         else
             iso_record_set_text(rec, c, (const char *)sqlite3_column_text(q, i));
     }
+    const char *wanted = (const char *)sqlite3_column_text(q, i);
+    char found[17];
+    sum_of(found, rec);
+    if (wanted && !iso_str_eq(wanted, found))
+        return iso_fail(err, ISO_BAD_INPUT, "%s: its row of run %s does not match its checksum%s",
+                        s->path, rec->id, remedy(SQLITE_CORRUPT));
+    return ISO_OK;
 }
 
 enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
@@ -327,10 +366,17 @@ enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs,
     size_t room = 0;
     *recs = NULL;
     *n = 0;
-    while ((code = sqlite3_step(q)) == SQLITE_ROW)
-        read_row(ISO_PUSH(*recs, *n, room), q);
-    enum iso_status st = code == SQLITE_DONE ? ISO_OK : fail(store, err);
+    enum iso_status st = ISO_OK;
+    while (st == ISO_OK && (code = sqlite3_step(q)) == SQLITE_ROW)
+        st = read_row(store, ISO_PUSH(*recs, *n, room), q, err);
+    if (st == ISO_OK && code != SQLITE_DONE)
+        st = fail(store, err);
     sqlite3_finalize(q);
+    if (st != ISO_OK) {
+        free(*recs);
+        *recs = NULL;
+        *n = 0;
+    }
     return st;
 }
 

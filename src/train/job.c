@@ -120,7 +120,7 @@ static enum iso_status finished(struct iso_job *j, bool *done)
     enum iso_status st = iso_file_read(&text, path, j->err);
     if (st != ISO_OK)
         return st;
-    *done = iso_record_result_sound(iso_str_text(&text), text.len) &&
+    *done = iso_json_sound(iso_str_text(&text), text.len) &&
             iso_json_parse(&v, &j->arena, iso_str_text(&text), text.len, path, NULL) == ISO_OK;
     iso_str_release(&text);
     if (!*done)
@@ -137,11 +137,11 @@ static enum iso_status finished(struct iso_job *j, bool *done)
 /* The kernels that a run began with, "" when its directory does not say. */
 static void read_first_kernels(struct iso_job *j, char name[32])
 {
-    const struct iso_yaml *config, *kernels = NULL;
-    const char *path = iso_job_path(j, "config.yaml");
+    const struct iso_yaml *config;
+    const char *path = iso_job_path(j, "config.yaml"), *kernels = NULL;
     if (iso_file_exists(path) && iso_yaml_read(&config, &j->arena, path, NULL) == ISO_OK)
-        kernels = iso_yaml_get(config, "kernels");
-    snprintf(name, 32, "%s", kernels ? kernels->text : "");
+        kernels = iso_yaml_text(config, "kernels");
+    snprintf(name, 32, "%s", kernels ? kernels : "");
 }
 
 static enum iso_status find_kernels(struct iso_job *j)

@@ -84,4 +84,25 @@ for command in "loss -c hurt -d data" "generate -c hurt -p The -n 3" "inspect hu
     if "$I" $command >/dev/null 2>log; then fail "$command: accepted"; fi
     grep -q 'hurt/model.safetensors: its contents do not match its checksum' log || fail "$command: $(cat log)"
 done
+
+# The data: rows that are scored, and what meta.json says about them.
+rejected() { # WHAT MESSAGE
+    if "$I" loss -c whole -d hurt >/dev/null 2>log; then fail "$1: accepted"; fi
+    grep -q "$2" log || fail "$1: $(cat log)"
+}
+rm -rf hurt; cp -r data hurt; flip hurt/val-00000.shard 60
+rejected "a row" "val-00000.shard: damaged"
+python3 - <<'PY'
+import re
+text = open("data/meta.json").read()
+changed = re.sub(r'("bytes_per_token": 0\.9)(\d)', lambda m: m[1] + str(int(m[2]) ^ 1), text)
+assert changed != text
+open("hurt/meta.json", "w").write(changed)
+PY
+cp data/val-00000.shard hurt/
+rejected "bytes per token" "meta.json: its contents do not match its checksum"
+"$I" -q pack text.txt -t bytes -T 64 --val 5% --force -o hurt >/dev/null 2>log || fail "pack again: $(cat log)"
+cmp -s data/meta.json hurt/meta.json || fail "packing again does not repair"
+grep -v xxh64 data/meta.json | tr -d '\n' | sed 's/, *}$/}/' >hurt/meta.json # of an older version
+"$I" -q loss -c whole -d hurt >/dev/null 2>log || fail "meta.json of an older version: $(cat log)"
 echo "damage: $n flips in states, all noticed"

@@ -19,7 +19,7 @@ grep -q '"rows": 100' "$work/json" || fail "json: $(cat "$work/json")"
 
 # meta.json may hold any number; one that no integer holds is printed as it is.
 cp -r "$work/p" "$work/huge"
-sed -i 's/"kept": [0-9]*/"kept": 1e300/' "$work/huge/meta.json"
+sed -i 's/"kept": [0-9]*/"kept": 1e300/; s/"xxh64"/"none"/' "$work/huge/meta.json"
 "$iso" data "$work/huge" --json | grep -q '"kept": 1e+300' || fail "a count of 1e300"
 
 # All rows, decoded, are the documents again.

@@ -41,4 +41,21 @@ grep -qF 't\x1b[31m' out || fail "inspect says: $(cat -v out)"
 awk -F, -v OFS=, '/^#/ {next} {print (NR == 1 || $1 == "budget" ? "run" : "n\033[31m" NR), $0}' "$runs" >ansi.csv
 "$I" fit ansi.csv --starts 5 --resamples 0 >out 2>&1 || fail "fit: $(cat -v out)"
 ! grep -q "$esc" out || fail "fit lets escapes through: $(grep "$esc" out | head -3 | cat -v)"
+
+# A column and its values, in the pages and in JSON; a fit's own word about itself.
+awk -F, -v OFS=, '/^#/ {next} {print ($1 == "budget" ? "g\033]0;x\007" : NR % 2 ? "a\033[31m" : "b\302\233"), $0}' \
+    "$runs" >group.csv
+group=$'g\033]0;x\007'
+shown() { # COMMAND...: prints no sequence but bold, which is off here
+    "$I" "$@" >out 2>&1 || fail "$1: $(cat -v out)"
+    ! grep -q "$esc\|"$'\302\233' out || fail "$1 lets escapes through: $(grep "$esc" out | head -3 | cat -v)"
+}
+shown fit group.csv --by "$group" --starts 5 --resamples 0
+grep -qF 'for each g\x1b]0;x\x07' out || fail "fit --by says: $(cat -v out)"
+shown compare group.csv --group "$group" --starts 5
+shown compare group.csv --group "$group" --starts 5 --json
+grep -qF 'b\u009b' out || fail "compare --json says: $(cat -v out)"
+"$I" fit "$runs" --starts 5 --resamples 0 --json | sed 's/"trust": "[a-z]*"/"trust": "\\u001b[31mgood"/' >fit.json
+"$I" predict fit.json "$runs" >out 2>&1 || fail "predict: $(cat -v out)"
+grep -qF 'checks say: \x1b[31mgood' out || fail "predict says: $(cat -v out)"
 echo "names: none was obeyed"

@@ -192,6 +192,8 @@ static void test_json_bad_bytes(void **state)
         {"\xE2\x82", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},       /* cut off */
         {"\xC0\x80z", "\"\xEF\xBF\xBD\xEF\xBF\xBDz\""},     /* not the shortest form */
         {"\xF0\x9F\x98\x80", "\"\xF0\x9F\x98\x80\""},       /* four good bytes */
+        {"\x1b\x7f", "\"\\u001b\\u007f\""},                 /* what terminals obey */
+        {"\xC2\x9B\xC2\xA0\xC2", "\"\\u009b\xC2\xA0\xEF\xBF\xBD\""},
         {"", "\"\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -358,6 +360,21 @@ static void test_settings_broken(void **state)
         assert_string_equal(err.msg, cases[i].message);
         iso_arena_release(&arena);
     }
+}
+
+static void test_yaml_text(void **state)
+{
+    (void)state;
+    struct iso_arena arena = {0};
+    const struct iso_yaml *map;
+    const char *text = "a: x\nlist: [1]\nmap: {a: 1}\nnone:\n";
+    assert_int_equal(iso_yaml_parse(&map, &arena, text, strlen(text), "g.yaml", NULL), ISO_OK);
+    assert_string_equal(iso_yaml_text(map, "a"), "x");
+    assert_string_equal(iso_yaml_text(map, "none"), "");
+    assert_null(iso_yaml_text(map, "list"));
+    assert_null(iso_yaml_text(map, "map"));
+    assert_null(iso_yaml_text(map, "b"));
+    iso_arena_release(&arena);
 }
 
 static void test_table(void **state)
@@ -539,6 +556,23 @@ static void test_temporary_names(void **state)
     assert_true(iso_dir_remove(dir));
 }
 
+/* A pipe without a writer is rejected, not waited for. */
+static void test_map_pipe(void **state)
+{
+    (void)state;
+    struct iso_err err = {""};
+    struct iso_map map;
+    char path[] = "/tmp/isodepth-test-XXXXXX";
+    close(mkstemp(path));
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(20);
+    assert_int_equal(iso_map_open(&map, path, &err), ISO_BAD_INPUT);
+    alarm(0);
+    assert_non_null(strstr(err.msg, "not a regular file"));
+    unlink(path);
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -634,7 +668,9 @@ int main(void)
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_settings_broken),
+        cmocka_unit_test(test_yaml_text),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_map_pipe),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
         cmocka_unit_test(test_word),

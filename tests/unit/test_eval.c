@@ -435,6 +435,19 @@ static void test_record(void **state)
     assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
     assert_false(found);
     key.delimiter = " ";
+    struct iso_str file = {0};
+    assert_int_equal(iso_file_read(&file, path, &err), ISO_OK);
+    for (size_t i = 0; i < file.len; i++) { /* a flipped bit in any byte */
+        file.text[i] ^= 2;
+        assert_int_equal(iso_file_write(path, file.text, file.len, &err), ISO_OK);
+        assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
+        assert_false(found);
+        file.text[i] ^= 2;
+    }
+    assert_int_equal(iso_file_write(path, file.text, file.len, &err), ISO_OK);
+    assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
+    assert_true(found);
+    iso_str_release(&file);
     assert_int_equal(truncate(path, iso_file_size(path) - 1), 0);
     assert_int_equal(iso_scores_read(&found, &back, path, &key, &err), ISO_OK);
     assert_false(found);

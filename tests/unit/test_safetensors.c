@@ -150,6 +150,7 @@ static void test_damage(void **state)
          "\"data_offsets\":[0,4]}}",
          4, "shape"},
         {"{\"__metadata__\":{\"a\":1}}", 0, "not a string"},
+        {"{\"__metadata__\":{\"a\":\"b\"},\"__metadata__\":{\"c\":\"d\"}}", 0, "twice"},
         {"{\"__metadata__\":{\"xxh64\":\"\"}}", 0, "checksum"},
         {"{\"__metadata__\":{\"xxh64\":\"0123456789abcdef\"}}", 0, "checksum"},
         {"{\"__metadata__\":{\"xxh64\":\"\\u0030123456789abcdef\"}}", 0, "checksum"},

@@ -338,6 +338,56 @@ static void test_store(void **state)
     iso_store_close(store);
     remove_dir(dir);
 }
+
+/* Where in a store the number lies, which SQLite writes with its highest byte first. */
+static size_t find_number(const struct iso_str *file, double x)
+{
+    uint64_t bits;
+    unsigned char bytes[8];
+    memcpy(&bits, &x, sizeof bits);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(bits >> (56 - 8 * i));
+    const char *at = memmem(file->text, file->len, bytes, sizeof bytes);
+    assert_non_null(at);
+    return (size_t)(at - file->text);
+}
+
+/* Any flipped bit of a loss is noticed. */
+static void test_store_damage(void **state)
+{
+    (void)state;
+    char dir[64], path[128];
+    make_dir(dir);
+    snprintf(path, sizeof path, "%s/study.db", dir);
+    struct iso_store *store;
+    struct iso_err err;
+    struct iso_record rec = sample(), *all;
+    rec.loss = 3.3399;
+    rec.seconds = -0.0; /* SQLite drops the sign */
+    rec.flops = INFINITY;
+    size_t n;
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, &err), ISO_OK);
+    assert_int_equal(iso_store_put(store, &rec, &err), ISO_OK);
+    assert_int_equal(iso_store_all(store, &all, &n, &err), ISO_OK);
+    assert_true(n == 1 && all[0].loss == 3.3399);
+    free(all);
+    iso_store_close(store);
+    struct iso_str file = {0};
+    assert_int_equal(iso_file_read(&file, path, &err), ISO_OK);
+    const size_t at = find_number(&file, 3.3399);
+    for (size_t bit = 0; bit < 64; bit++) {
+        file.text[at + bit / 8] ^= (char)(1 << bit % 8);
+        assert_int_equal(iso_file_write(path, file.text, file.len, &err), ISO_OK);
+        assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_OK);
+        assert_int_equal(iso_store_all(store, &all, &n, &err), ISO_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "does not match its checksum; rebuild it"));
+        assert_true(!all && n == 0);
+        iso_store_close(store);
+        file.text[at + bit / 8] ^= (char)(1 << bit % 8);
+    }
+    iso_str_release(&file);
+    remove_dir(dir);
+}
 #endif
 
 int main(void)
@@ -353,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_spawn),
 #if ISO_HAVE_SQLITE
         cmocka_unit_test(test_store),
+        cmocka_unit_test(test_store_damage),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
