@@ -28,60 +28,80 @@ static void list_items(struct iso_optim *o)
         size_t step = method(t)->whole ? t->n : SLICE;
         for (size_t at = 0; at < t->n; at += step)
             *ISO_PUSH(o->item, o->n_item, o->room) =
-                (struct iso_optim_item){t, at, t->n - at < step ? t->n - at : step, t->offset + at};
+                (struct iso_optim_item){.param = t,
+                                        .first = at,
+                                        .n = t->n - at < step ? t->n - at : step,
+                                        .at = t->offset + at};
     }
 }
 
-/* Floats of state k of a tensor. */
-static size_t state_floats(const struct iso_param *t, int k)
+/* Floats of state k of n elements of a tensor. */
+static size_t state_floats(const struct iso_param *t, int k, size_t n)
 {
-    return !method(t)->state[k].name ? 0 : method(t)->state[k].number ? 1 : t->n;
+    return !method(t)->state[k].name ? 0 : method(t)->state[k].number ? 1 : n;
 }
 
-static size_t all_state_floats(const struct iso_params *p)
+size_t iso_optim_all_floats(const struct iso_params *p)
 {
     size_t floats = 0;
     for (size_t i = 0; i < p->n; i++)
         for (int k = 0; k < ISO_OPTIM_STATES; k++)
-            floats += state_floats(&p->at[i], k);
+            floats += state_floats(&p->at[i], k, p->at[i].n);
     return floats;
 }
 
-/* The update of n elements of a tensor from `first` on. */
-static struct iso_update update_of(const struct iso_optim *o, const struct iso_param *t,
-                                   size_t first, size_t n)
+void iso_optim_each_state(struct iso_optim *o,
+                          void (*visit)(void *ctx, size_t item, int state, size_t at, size_t n),
+                          void *ctx)
 {
-    struct iso_update u = {
-        .kern = o->m->kern, .param = t, .n = n, .w = o->m->w + t->offset + first};
-    for (int k = 0; k < ISO_OPTIM_STATES; k++)
-        if (method(t)->state[k].name)
-            u.state[k] =
-                o->state[t - o->m->params.at][k] + (method(t)->state[k].number ? 0 : first);
-    return u;
+    size_t at = 0;
+    for (size_t first = 0, end = 0; first < o->n_item; first = end) {
+        const struct iso_param *t = o->item[first].param;
+        while (end < o->n_item && o->item[end].param == t)
+            end++;
+        for (int k = 0; k < ISO_OPTIM_STATES && method(t)->state[k].name; k++)
+            for (size_t i = first; i < end; i++) {
+                size_t n = state_floats(t, k, o->item[i].n);
+                visit(ctx, i, k, at, n);
+                at += n;
+            }
+    }
 }
 
-static void start_states(struct iso_optim *o)
+static void place_state(void *ctx, size_t item, int k, size_t at, size_t n)
 {
-    const struct iso_params *p = &o->m->params;
-    o->state_floats = all_state_floats(p);
-    o->states = iso_alloc_aligned(o->state_floats, sizeof *o->states);
-    o->state = iso_alloc(p->n, sizeof *o->state);
-    float *at = o->states;
-    for (size_t i = 0; i < p->n; i++) {
-        for (int k = 0; k < ISO_OPTIM_STATES; at += state_floats(&p->at[i], k), k++)
-            o->state[i][k] = state_floats(&p->at[i], k) ? at : NULL;
-    }
-    iso_optim_begin(o);
+    (void)at;
+    struct iso_optim *o = ctx;
+    if (o->item[item].others)
+        return;
+    o->item[item].state_at[k] = o->state_floats;
+    o->state_floats += n;
+}
+
+static struct iso_update update_of(const struct iso_optim *o, const struct iso_optim_item *it)
+{
+    struct iso_update u = {.kern = o->m->kern,
+                           .param = it->param,
+                           .n = it->n,
+                           .w = o->m->w + it->param->offset + it->first};
+    for (int k = 0; k < ISO_OPTIM_STATES; k++)
+        if (method(it->param)->state[k].name)
+            u.state[k] = o->states + it->state_at[k];
+    return u;
 }
 
 void iso_optim_begin(struct iso_optim *o)
 {
-    const struct iso_params *p = &o->m->params;
+    if (!o->states) {
+        iso_optim_each_state(o, place_state, o);
+        o->states = iso_alloc_aligned(o->state_floats, sizeof *o->states);
+    }
     o->m->kern->fill(o->states, 0, o->state_floats);
-    for (size_t i = 0; i < p->n; i++) {
-        struct iso_update u = update_of(o, &p->at[i], 0, p->at[i].n);
-        if (method(&p->at[i])->init)
-            method(&p->at[i])->init(&u);
+    for (size_t i = 0; i < o->n_item; i++) {
+        if (o->item[i].others || !method(o->item[i].param)->init)
+            continue;
+        struct iso_update u = update_of(o, &o->item[i]);
+        method(u.param)->init(&u);
     }
 }
 
@@ -111,7 +131,6 @@ struct iso_optim *iso_optim_new(struct iso_model *m, const struct iso_rates *pea
     o->m = m;
     o->workers = workers;
     o->peak = *peak;
-    start_states(o);
     list_items(o);
     o->squares = ISO_NEW_N(struct iso_squares, o->n_item);
     o->polar = ISO_NEW_N(struct iso_polar, (size_t)workers);
@@ -129,19 +148,22 @@ void iso_optim_free(struct iso_optim *o)
         iso_polar_release(&o->polar[i]);
     free(o->polar);
     free(o->states);
-    free(o->state);
     free(o->item);
     free(o->squares);
     free(o);
 }
 
-size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers)
+size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers,
+                       int processes)
 {
     struct largest l = largest_matrix(p);
     size_t tall = kern->pack_bytes(l.longest, l.side), wide = kern->pack_bytes(l.side, l.longest);
     size_t scratch = (2 * l.floats + 4 * l.side * l.side) * sizeof(float) +
                      (tall > wide ? tall : wide) + iso_kern_ws_bytes(1, 2);
-    return all_state_floats(p) * sizeof(float) + (size_t)workers * scratch;
+    size_t states = iso_optim_all_floats(p);
+    if (processes > 1) /* sharing out leaves one at most an item above its part */
+        states = states / (size_t)processes + l.floats + 2 * SLICE;
+    return states * sizeof(float) + (size_t)workers * scratch;
 }
 
 double iso_optim_seconds(struct iso_optim *o)
@@ -181,7 +203,7 @@ void iso_optim_run_item(struct iso_optim *o, size_t i, int worker, const struct 
     for (size_t j = 0; j < grad->n_add; j++)
         k->add(grad->add[j].to + it->at, grad->add[j].from + it->at, it->n);
     o->squares[i].grad = k->dot(g, g, it->n);
-    struct iso_update u = update_of(o, it->param, it->first, it->n);
+    struct iso_update u = update_of(o, it);
     u.polar = &o->polar[worker];
     u.g = g;
     u.t = t;

@@ -51,7 +51,7 @@ struct iso_optimiser {
     const char *name;
     struct {
         const char *name; /* in checkpoints; NULL: not in use */
-        bool number;      /* one for the tensor; else of the tensor's shape */
+        bool number;      /* one for the tensor, which is `whole`; else of the tensor's shape */
     } state[ISO_OPTIM_STATES];
     bool whole; /* a step needs the whole matrix and the scratch; else any slice will do */
     void (*init)(const struct iso_update *u); /* of states that do not start at 0; NULL: none */
@@ -77,6 +77,8 @@ struct iso_optim_item {
     const struct iso_param *param;
     size_t first, n; /* elements of the tensor */
     size_t at;       /* in a gradient's blocks; there as in the parameters unless moved */
+    bool others;     /* another process updates it, and has its states */
+    size_t state_at[ISO_OPTIM_STATES]; /* in the memory of the states */
 };
 
 /* Sums of squares of an item: its gradient's, and its weights' after the step. */
@@ -87,9 +89,8 @@ struct iso_squares {
 struct iso_optim {
     struct iso_model *m;
     struct iso_rates peak; /* before the schedule */
-    float *states;         /* [state_floats], the memory of all states */
+    float *states;         /* [state_floats], those of this process's items in their order */
     size_t state_floats;
-    float *(*state)[ISO_OPTIM_STATES]; /* of each tensor; NULL: not in use */
     struct iso_optim_item *item;
     size_t n_item, room;
     struct iso_squares *squares; /* [n_item], this step */
@@ -97,13 +98,23 @@ struct iso_optim {
     int workers;
 };
 
-/* An optimiser for `workers` threads, its states those of a run that begins with the present
- * weights. */
+/* An optimiser for `workers` threads, without states. */
 struct iso_optim *iso_optim_new(struct iso_model *m, const struct iso_rates *peak, int workers);
 void iso_optim_free(struct iso_optim *o);
-/* The states once more, after the weights were replaced. */
+/* Makes the states of this process's items those of a run that begins with the present weights:
+ * before the first step, and when the weights were replaced. */
 void iso_optim_begin(struct iso_optim *o);
-size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers);
+/* Bytes of an optimiser, its states shared out among so many processes. */
+size_t iso_optim_bytes(const struct iso_params *p, const struct iso_kern *kern, int workers,
+                       int processes);
+
+/* Calls `visit` for every state of every item: tensor by tensor, state by state, item by item.
+ * `at` is where its n floats are among those of all. */
+void iso_optim_each_state(struct iso_optim *o,
+                          void (*visit)(void *ctx, size_t item, int state, size_t at, size_t n),
+                          void *ctx);
+/* Floats of all states of all items. */
+size_t iso_optim_all_floats(const struct iso_params *p);
 
 /* Item i of step t (from 0), on thread `worker`: runs its part of the gradient's additions, then
  * moves states and weights at `factor` times the peak rates. */

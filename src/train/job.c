@@ -293,20 +293,24 @@ static enum iso_status read_weights(struct iso_job *j)
 {
     if (j->state.path || !j->o->start)
         return iso_state_load(j->trainer, &j->state, j->err);
-    enum iso_status st = iso_model_read(j->trainer->model, &j->start, j->o->start, j->err);
-    if (st == ISO_OK)
-        iso_trainer_begin(j->trainer);
-    return st;
+    return iso_model_read(j->trainer->model, &j->start, j->o->start, j->err);
 }
 
-/* Random weights are the same on all ranks; others come from rank 0. */
+/* Random weights are the same on all ranks; others come from rank 0, with their states when the run
+ * resumes. */
 static enum iso_status load_weights(struct iso_job *j)
 {
-    bool read = j->state.path || j->o->start;
+    bool resumes = j->state.path != NULL;
     enum iso_status st = agree(j, j->rank == 0 ? read_weights(j) : ISO_OK);
     if (st == ISO_OK)
-        st = iso_comm_share(j->comm, &read, sizeof read, 0, j->err);
-    return st == ISO_OK && read ? iso_trainer_share(j->trainer, j->err) : st;
+        st = iso_comm_share(j->comm, &resumes, sizeof resumes, 0, j->err);
+    if (st != ISO_OK || !(resumes || j->o->start))
+        return st;
+    st = iso_trainer_share_weights(j->trainer, j->err);
+    if (st == ISO_OK && resumes)
+        return iso_trainer_share_states(j->trainer, j->err);
+    iso_trainer_begin(j->trainer);
+    return st;
 }
 
 /* A state is resumed with what decides its last digits, or not at all. */

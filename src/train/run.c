@@ -93,7 +93,7 @@ static enum iso_status take_notes(struct iso_job *j, struct iso_state_notes *not
 static enum iso_status save(struct iso_job *j)
 {
     struct iso_state_notes notes;
-    enum iso_status st = iso_shares_states(&j->trainer->shares, j->err);
+    enum iso_status st = iso_trainer_collect_states(j->trainer, j->err);
     if (st == ISO_OK && j->rank == 0)
         st = take_notes(j, &notes);
     if (st == ISO_OK && j->rank == 0)
@@ -153,7 +153,7 @@ static enum iso_status write_end(struct iso_job *j, double loss)
  * superfluous. */
 static enum iso_status close_run(struct iso_job *j, double loss)
 {
-    enum iso_status st = iso_shares_states(&j->trainer->shares, j->err);
+    enum iso_status st = iso_trainer_collect_states(j->trainer, j->err);
     if (st == ISO_OK && j->rank == 0)
         st = write_end(j, loss);
     return iso_comm_agree(j->comm, st, j->err);

@@ -103,26 +103,29 @@ static void add_piece(struct iso_pieces *p, size_t first, size_t n)
 static void add_item(struct iso_rank_share *share, const struct iso_optim *o, size_t i)
 {
     const struct iso_optim_item *it = &o->item[i];
-    const struct iso_optimiser *method = iso_optimiser_of[it->param->group];
     add_piece(&share->params, (it->param->offset + it->first) * sizeof(float),
               it->n * sizeof(float));
     add_piece(&share->squares, i * sizeof *o->squares, sizeof *o->squares);
-    for (int k = 0; k < ISO_OPTIM_STATES && method->state[k].name; k++) {
-        size_t at = (size_t)(o->state[it->param - o->m->params.at][k] - o->states);
-        bool number = method->state[k].number;
-        add_piece(&share->states, (at + (number ? 0 : it->first)) * sizeof(float),
-                  (number ? 1 : it->n) * sizeof(float));
-    }
+}
+
+static void add_state(void *ctx, size_t item, int state, size_t at, size_t n)
+{
+    (void)state;
+    const struct iso_shares *s = ctx;
+    add_piece(&s->of[s->owner[item]].states, at * sizeof(float), n * sizeof(float));
 }
 
 static void take_own(struct iso_shares *s, int rank)
 {
-    for (size_t i = 0; i < s->optim->n_item; i++)
-        if (s->owner[i] == rank) {
-            s->own[s->n_own++] = i;
-            s->optim->item[i].at = s->floats;
-            s->floats += s->optim->item[i].n;
-        }
+    for (size_t i = 0; i < s->optim->n_item; i++) {
+        struct iso_optim_item *it = &s->optim->item[i];
+        it->others = s->owner[i] != rank;
+        if (it->others)
+            continue;
+        s->own[s->n_own++] = i;
+        it->at = s->floats;
+        s->floats += it->n;
+    }
 }
 
 static void make_sums(struct iso_shares *s, int ranks)
@@ -150,6 +153,7 @@ void iso_shares_init(struct iso_shares *s, struct iso_comm *comm, struct iso_opt
     deal_slices(s, ranks);
     for (size_t i = 0; i < optim->n_item; i++)
         add_item(&s->of[s->owner[i]], optim, i);
+    iso_optim_each_state(optim, add_state, s);
     if (ranks == 1) {
         for (; s->n_own < optim->n_item; s->n_own++)
             s->own[s->n_own] = s->n_own;
@@ -240,18 +244,32 @@ enum iso_status iso_shares_weights(struct iso_shares *s, struct iso_err *err)
     return st;
 }
 
-enum iso_status iso_shares_states(struct iso_shares *s, struct iso_err *err)
+/* The states of this rank's items lie in its memory in the order of their places in `all`: one
+ * piece here is as many as it takes there. */
+static enum iso_status exchange_states(struct iso_shares *s, float *all, bool collect,
+                                       struct iso_err *err)
 {
-    int ranks = iso_comm_size(s->comm), me = iso_comm_rank(s->comm);
-    float *states = s->optim->states;
+    int ranks = iso_comm_size(s->comm);
     if (ranks == 1)
         return ISO_OK;
-    struct iso_message *in = ISO_NEW_N(struct iso_message, (size_t)ranks);
-    const struct iso_message out = message(0, states, &s->of[me].states);
-    for (int rank = 1; rank < ranks; rank++)
-        in[rank - 1] = message(rank, states, &s->of[rank].states);
-    enum iso_status st =
-        iso_comm_exchange(s->comm, in, me == 0 ? (size_t)ranks - 1 : 0, &out, me != 0, err);
-    free(in);
+    const struct iso_piece own = {0, s->optim->state_floats * sizeof(float)};
+    const struct iso_message here = {0, s->optim->states, &own, 1};
+    struct iso_message *there = ISO_NEW_N(struct iso_message, (size_t)ranks);
+    size_t n = s->comm->rank == 0 ? (size_t)ranks : 0;
+    for (int rank = 0; rank < ranks; rank++)
+        there[rank] = message(rank, all, &s->of[rank].states);
+    enum iso_status st = collect ? iso_comm_exchange(s->comm, there, n, &here, 1, err)
+                                 : iso_comm_exchange(s->comm, &here, 1, there, n, err);
+    free(there);
     return st;
+}
+
+enum iso_status iso_shares_collect(struct iso_shares *s, float *all, struct iso_err *err)
+{
+    return exchange_states(s, all, true, err);
+}
+
+enum iso_status iso_shares_hand_out(struct iso_shares *s, float *all, struct iso_err *err)
+{
+    return exchange_states(s, all, false, err);
 }

@@ -6,7 +6,7 @@
  * Items: each item of the optimiser has an owner, which receives every rank's nodes for it, adds
  * them up in the order of the tree, updates, and sends the weights to all.  Matrices, whose update
  * is work, are dealt out by cost, the largest first; slices of other tensors, which are bytes, by
- * position.  The states of an item are kept up at its owner alone.
+ * position.  Only its owner has the states of an item.
  *
  * What must hold: the bits are those of one process, since the same numbers are added in the same
  * order; who adds them does not matter. */
@@ -22,7 +22,7 @@ struct iso_pieces {
     size_t n, room;
 };
 
-/* What a rank owns: of the parameters, of the optimiser's states, of its sums of squares. */
+/* What a rank owns: of the parameters, of all states, of the sums of squares. */
 struct iso_rank_share {
     struct iso_pieces params, states, squares;
 };
@@ -40,7 +40,7 @@ struct iso_shares {
 };
 
 /* One rank owns everything and needs no memory for it.  Moves the items of this rank to where their
- * gradient will be. */
+ * gradient will be, and marks those of others. */
 void iso_shares_init(struct iso_shares *s, struct iso_comm *comm, struct iso_optim *optim,
                      size_t lanes);
 void iso_shares_release(struct iso_shares *s);
@@ -56,7 +56,9 @@ enum iso_status iso_shares_gradient(struct iso_shares *s, struct iso_gradient *g
                                     struct iso_err *err);
 /* After a step: the owners' weights and sums of squares become everybody's. */
 enum iso_status iso_shares_weights(struct iso_shares *s, struct iso_err *err);
-/* For a checkpoint: the owners' states go to rank 0. */
-enum iso_status iso_shares_states(struct iso_shares *s, struct iso_err *err);
+/* The owners' states go to rank 0, into `all`, or come from there, in the order of
+ * iso_optim_each_state.  Other ranks need no `all`. */
+enum iso_status iso_shares_collect(struct iso_shares *s, float *all, struct iso_err *err);
+enum iso_status iso_shares_hand_out(struct iso_shares *s, float *all, struct iso_err *err);
 
 #endif

@@ -39,8 +39,8 @@ static void watch_slots(struct slot slots[WATCH_SLOTS], struct iso_watch *w)
 
 static struct slot *list_slots(struct iso_trainer *trainer, size_t *n)
 {
-    const struct iso_optim *o = trainer->optim;
-    const struct iso_params *p = &o->m->params;
+    const struct iso_params *p = &trainer->model->params;
+    float *at = trainer->all_states;
     struct slot *slots = ISO_NEW_N(struct slot, ISO_OPTIM_STATES * p->n + WATCH_SLOTS);
     *n = 0;
     for (size_t i = 0; i < p->n; i++) {
@@ -48,8 +48,9 @@ static struct slot *list_slots(struct iso_trainer *trainer, size_t *n)
         const struct iso_optimiser *method = iso_optimiser_of[t->group];
         for (int k = 0; k < ISO_OPTIM_STATES && method->state[k].name; k++) {
             struct slot *s = &slots[(*n)++];
-            *s = (struct slot){.dims = {1}, .n_dims = 1, .data = o->state[i][k]};
+            *s = (struct slot){.dims = {1}, .n_dims = 1, .data = at};
             snprintf(s->name, sizeof s->name, "%s.%s", method->state[k].name, t->name);
+            at += method->state[k].number ? 1 : t->n;
             if (method->state[k].number)
                 continue;
             memcpy(s->dims, t->dims, sizeof s->dims);

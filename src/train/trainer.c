@@ -68,6 +68,13 @@ static size_t first_lane(const struct iso_trainer_spec *s, int leader)
     return (size_t)share(s, (int64_t)s->lanes, leader);
 }
 
+/* Gradient blocks of a leader.  Rank 0 of several has two at least: see iso_trainer.all_states. */
+static size_t count_blocks(const struct iso_trainer_spec *s, int leader)
+{
+    size_t n = iso_lane_blocks_needed(first_lane(s, leader), first_lane(s, leader + 1));
+    return count_ranks(s) > 1 && s->rank == 0 && leader == 0 && n < 2 ? 2 : n;
+}
+
 static size_t helper_bytes(const struct iso_trainer_spec *s)
 {
     return iso_kern_ws_bytes((size_t)s->arch.seq_len, (size_t)s->arch.head);
@@ -97,15 +104,19 @@ struct iso_trainer *iso_trainer_new(const struct iso_trainer_spec *spec,
             t->crew[i] = iso_crew_new(kern, helpers, helper_bytes(spec));
             iso_pass_join(t->pass[i], t->crew[i]);
         }
-        iso_lane_blocks_init(&t->grad[i], kern, t->model->params.floats, first_lane(spec, (int)i),
-                             first_lane(spec, (int)i + 1));
+        iso_lane_blocks_init(&t->grad[i], kern, t->model->params.floats,
+                             count_blocks(spec, (int)i));
         t->rows[i] = ISO_NEW_N(int32_t, spec->micro * (T + 1));
         blocks += t->grad[i].room;
     }
     t->lane_loss = ISO_NEW_N(double, spec->lanes);
     t->rest = ISO_NEW_N(struct iso_addition, blocks);
     iso_shares_init(&t->shares, spec->comm, t->optim, spec->lanes);
-    iso_trainer_pack(t);
+    iso_trainer_begin(t);
+    ISO_ASSERT(iso_optim_all_floats(&t->model->params) <= 2 * t->model->params.floats);
+    t->all_states = count_ranks(spec) == 1 ? t->optim->states
+                    : spec->rank == 0      ? t->grad[0].memory
+                                           : NULL;
     return t;
 }
 
@@ -253,14 +264,13 @@ void iso_trainer_begin(struct iso_trainer *t)
     iso_trainer_pack(t);
 }
 
-enum iso_status iso_trainer_share(struct iso_trainer *t, struct iso_err *err)
+enum iso_status iso_trainer_share_weights(struct iso_trainer *t, struct iso_err *err)
 {
     const struct {
         void *base;
         size_t n;
     } part[] = {
         {t->model->w, t->model->params.floats * sizeof *t->model->w},
-        {t->optim->states, t->optim->state_floats * sizeof *t->optim->states},
         {t->watch.loss, (size_t)t->watch.window * sizeof *t->watch.loss},
         {&t->watch.mean, sizeof t->watch.mean},
         {&t->watch.lowest, sizeof t->watch.lowest},
@@ -273,6 +283,16 @@ enum iso_status iso_trainer_share(struct iso_trainer *t, struct iso_err *err)
     if (st == ISO_OK && t->spec.rank > 0)
         iso_trainer_pack(t);
     return st;
+}
+
+enum iso_status iso_trainer_share_states(struct iso_trainer *t, struct iso_err *err)
+{
+    return iso_shares_hand_out(&t->shares, t->all_states, err);
+}
+
+enum iso_status iso_trainer_collect_states(struct iso_trainer *t, struct iso_err *err)
+{
+    return iso_shares_collect(&t->shares, t->all_states, err);
 }
 
 /* The first error that a worker met. */
@@ -441,9 +461,9 @@ size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_k
     size_t blocks = 0;
     int leaders = count_leaders(spec);
     for (int w = 0; w < leaders; w++)
-        blocks += iso_lane_blocks_needed(first_lane(spec, w), first_lane(spec, w + 1));
+        blocks += count_blocks(spec, w);
     size_t bytes = iso_model_bytes(&spec->arch, kern, true) +
-                   iso_optim_bytes(&m.params, kern, spec->workers) +
+                   iso_optim_bytes(&m.params, kern, spec->workers, count_ranks(spec)) +
                    blocks * m.params.floats * sizeof(float) +
                    iso_shares_bytes(&m.params, spec->lanes, spec->ranks) +
                    (size_t)leaders * iso_pass_bytes(&m, pass_size(spec)) +

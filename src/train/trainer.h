@@ -55,8 +55,12 @@ struct iso_trainer {
     struct iso_addition *rest;    /* room for what is left to add up of the gradient */
     struct iso_shares shares;     /* of the ranks */
     struct iso_watch watch;       /* of the losses */
-    int64_t step;                 /* done so far */
-    uint64_t macs;                /* multiply-adds of forwards and backwards so far */
+    /* The states of all ranks, while rank 0 writes or has read them: in the memory of its first
+     * two gradient blocks, which nobody needs between two steps.  A process alone has its own;
+     * NULL on other ranks. */
+    float *all_states;
+    int64_t step;  /* done so far */
+    uint64_t macs; /* multiply-adds of forwards and backwards so far */
     double seconds_pass, seconds_optim, seconds_pack; /* where the time went, this process */
 };
 
@@ -68,8 +72,11 @@ void iso_trainer_free(struct iso_trainer *t);
  * a run that begins with them. */
 void iso_trainer_pack(struct iso_trainer *t);
 void iso_trainer_begin(struct iso_trainer *t);
-/* After rank 0 loaded weights, states and where the run is: all ranks have them. */
-enum iso_status iso_trainer_share(struct iso_trainer *t, struct iso_err *err);
+/* After rank 0 loaded weights and where the run is: all ranks have them. */
+enum iso_status iso_trainer_share_weights(struct iso_trainer *t, struct iso_err *err);
+/* all_states goes to the owners; and, before a checkpoint, comes from them. */
+enum iso_status iso_trainer_share_states(struct iso_trainer *t, struct iso_err *err);
+enum iso_status iso_trainer_collect_states(struct iso_trainer *t, struct iso_err *err);
 
 /* What the schedule multiplies the peak rates by at the next step. */
 double iso_trainer_factor(const struct iso_trainer *t);

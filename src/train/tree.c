@@ -41,13 +41,12 @@ size_t iso_lane_nodes(struct iso_lane_block node[ISO_LANE_NODES], size_t first, 
 }
 
 void iso_lane_blocks_init(struct iso_lane_blocks *b, const struct iso_kern *kern, size_t floats,
-                          size_t first, size_t end)
+                          size_t room)
 {
-    *b = (struct iso_lane_blocks){
-        .kern = kern, .floats = floats, .room = iso_lane_blocks_needed(first, end)};
-    b->at = ISO_NEW_N(struct iso_lane_block, b->room);
-    b->memory = iso_alloc_aligned(b->room * floats, sizeof(float));
-    for (size_t i = 0; i < b->room; i++)
+    *b = (struct iso_lane_blocks){.kern = kern, .floats = floats, .room = room};
+    b->at = ISO_NEW_N(struct iso_lane_block, room);
+    b->memory = iso_alloc_aligned(room * floats, sizeof(float));
+    for (size_t i = 0; i < room; i++)
         b->at[i].at = b->memory + i * floats;
 }
 

@@ -34,7 +34,7 @@ struct iso_lane_blocks {
 /* Most blocks that a worker with lanes [first, end) holds at a time; at least one. */
 size_t iso_lane_blocks_needed(size_t first, size_t end);
 void iso_lane_blocks_init(struct iso_lane_blocks *b, const struct iso_kern *kern, size_t floats,
-                          size_t first, size_t end);
+                          size_t room);
 void iso_lane_blocks_release(struct iso_lane_blocks *b);
 void iso_lane_blocks_clear(struct iso_lane_blocks *b);
 /* A block of zeros for a lane, the next of the worker's; and, when it is filled, the carry. */

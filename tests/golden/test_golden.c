@@ -124,6 +124,7 @@ static void check_training(struct golden_case *c)
         return;
     struct iso_model *m = golden_model(c, kern);
     struct iso_optim *o = iso_optim_new(m, &c->rate, 1);
+    iso_optim_begin(o);
     float *grad = iso_alloc_aligned(m->params.floats, sizeof(float));
     for (size_t t = 0; t < c->steps; t++) {
         m->kern->fill(grad, 0, m->params.floats);

@@ -64,11 +64,10 @@ static double work_of(const struct iso_shares *s, int rank, double *largest)
     return sum;
 }
 
-/* Every parameter and every state has one owner, the ranks agree on them without talking, and the
- * work is even to one matrix. */
-static void test_owners(void **state)
+static const struct iso_rates rate = {{0.02, 0.1, 0.01, 0.005, 0.01}};
+
+static struct iso_model *small_model(void)
 {
-    (void)state;
     struct iso_err err;
     struct iso_arch a = {.loop = &iso_loop_linear,
                          .r = 2,
@@ -80,17 +79,24 @@ static void test_owners(void **state)
                          .seq_len = 32,
                          .vocab = 2000};
     assert_int_equal(iso_arch_build(&a, NULL, &err), ISO_OK);
-    struct iso_model *m = iso_model_new(&a, iso_kern_get("ref"), true);
-    const struct iso_rates rate = {{0.02, 0.1, 0.01, 0.005, 0.01}};
+    return iso_model_new(&a, iso_kern_get("ref"), true);
+}
+
+/* Every parameter and every state has one owner, the ranks agree on them without talking, and the
+ * work is even to one matrix. */
+static void test_owners(void **state)
+{
+    (void)state;
+    struct iso_model *m = small_model();
     struct iso_optim *first = iso_optim_new(m, &rate, 1);
     struct iso_comm comm = {.size = RANKS};
     struct iso_shares of_first;
     iso_shares_init(&of_first, &comm, first, 12);
-    size_t params = 0, states = 0, own = 0;
+    size_t params = 0, states = 0, own = 0, all_states = iso_optim_all_floats(&m->params);
     for (const struct iso_param *t = m->params.at; t < m->params.at + m->params.n; t++)
         params += t->n * sizeof(float);
     unsigned char *seen = ISO_NEW_N(unsigned char, m->params.floats * sizeof(float));
-    unsigned char *seen_state = ISO_NEW_N(unsigned char, first->state_floats * sizeof(float));
+    unsigned char *seen_state = ISO_NEW_N(unsigned char, all_states * sizeof(float));
     double largest = 0, least = 1e300, most = 0;
     for (int rank = 0; rank < RANKS; rank++) {
         struct iso_optim *o = iso_optim_new(m, &rate, 1);
@@ -110,7 +116,7 @@ static void test_owners(void **state)
         iso_optim_free(o);
     }
     assert_int_equal(params, 0);
-    assert_int_equal(states, first->state_floats * sizeof(float));
+    assert_int_equal(states, all_states * sizeof(float));
     assert_int_equal(own, first->n_item);
     assert_true(most - least <= largest);
     iso_shares_release(&of_first);
@@ -118,6 +124,70 @@ static void test_owners(void **state)
     iso_model_free(m);
     free(seen);
     free(seen_state);
+}
+
+/* Where a checkpoint has element `first` of a state: matrices have one and a number, the other
+ * tensors two. */
+static size_t place_of(const struct iso_params *p, const struct iso_param *t, int k, size_t first)
+{
+    size_t at = 0;
+    for (const struct iso_param *before = p->at; before < t; before++)
+        at += before->group == ISO_GROUP_MATRIX ? before->n + 1 : 2 * before->n;
+    return at + (size_t)k * t->n + first;
+}
+
+/* A rank's states, and what a checkpoint's are when each is its own place. */
+struct received {
+    const struct iso_optim *o;
+    const float *all;
+    size_t floats; /* that were compared */
+};
+
+static void compare_state(void *ctx, size_t item, int k, size_t at, size_t n)
+{
+    struct received *r = ctx;
+    const struct iso_optim_item *it = &r->o->item[item];
+    assert_int_equal(at, place_of(&r->o->m->params, it->param, k, it->first));
+    if (it->others)
+        return;
+    assert_memory_equal(r->o->states + it->state_at[k], r->all + at, n * sizeof(float));
+    r->floats += n;
+}
+
+/* A rank has memory for the states of its own items and no others, as much as was announced; what
+ * it receives of a checkpoint, piece after piece, lies where its items look for it. */
+static void test_states_of_ranks(void **state)
+{
+    (void)state;
+    struct iso_model *m = small_model();
+    size_t n_all = iso_optim_all_floats(&m->params), sum = 0;
+    size_t scratch = iso_optim_bytes(&m->params, m->kern, 1, 1) - n_all * sizeof(float);
+    float *all = ISO_NEW_N(float, n_all);
+    for (size_t i = 0; i < n_all; i++)
+        all[i] = (float)i;
+    for (int rank = 0; rank < RANKS; rank++) {
+        struct iso_optim *o = iso_optim_new(m, &rate, 1);
+        struct iso_comm comm = {.rank = rank, .size = RANKS};
+        struct iso_shares s;
+        iso_shares_init(&s, &comm, o, 12);
+        iso_optim_begin(o);
+        assert_true(scratch + o->state_floats * sizeof(float) <=
+                    iso_optim_bytes(&m->params, m->kern, 1, RANKS));
+        float *to = o->states;
+        const struct iso_pieces *p = &s.of[rank].states;
+        for (size_t i = 0; i < p->n; to += p->at[i].n / sizeof(float), i++)
+            memcpy(to, (const char *)all + p->at[i].first, p->at[i].n);
+        assert_int_equal(to - o->states, o->state_floats);
+        struct received r = {.o = o, .all = all};
+        iso_optim_each_state(o, compare_state, &r);
+        assert_int_equal(r.floats, o->state_floats);
+        sum += o->state_floats;
+        iso_shares_release(&s);
+        iso_optim_free(o);
+    }
+    assert_int_equal(sum, n_all);
+    iso_model_free(m);
+    free(all);
 }
 
 static void test_cards(void **state)
@@ -165,9 +235,8 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_owners),
-        cmocka_unit_test(test_cards),
+        cmocka_unit_test(test_nodes),           cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_states_of_ranks), cmocka_unit_test(test_cards),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

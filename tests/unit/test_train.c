@@ -132,7 +132,7 @@ static void check_tree(size_t lanes, int workers)
     for (int w = 0; w < workers; w++) {
         size_t first = lanes * (size_t)w / (size_t)workers;
         size_t end = lanes * (size_t)(w + 1) / (size_t)workers;
-        iso_lane_blocks_init(&of[w], kern, 1, first, end);
+        iso_lane_blocks_init(&of[w], kern, 1, iso_lane_blocks_needed(first, end));
         iso_lane_blocks_clear(&of[w]);
         for (size_t lane = first; lane < end; lane++) {
             *iso_lane_blocks_open(&of[w], lane) = x[lane];
@@ -320,12 +320,12 @@ static void test_learning(void **state)
     assert_int_equal(iso_trainer_validate(t, &val, &coin, 64, &err), ISO_OK);
     if (!(val > log(2) - 0.01 && val < log(2) + 0.05))
         fail_msg("the loss ends at %g", val);
-    for (size_t i = 0; i < t->model->params.n; i++) {
-        const struct iso_param *p = &t->model->params.at[i];
-        const float *w = t->model->w + p->offset;
-        double norm = sqrt(kern->dot(w, w, p->n));
-        if (iso_optimiser_of[p->group] == &iso_optimiser_muonh) {
-            double norm0 = (double)*t->optim->state[i][1];
+    for (size_t i = 0; i < t->optim->n_item; i++) {
+        const struct iso_optim_item *it = &t->optim->item[i];
+        const float *w = t->model->w + it->param->offset;
+        double norm = sqrt(kern->dot(w, w, it->param->n));
+        if (iso_optimiser_of[it->param->group] == &iso_optimiser_muonh) {
+            double norm0 = (double)t->optim->states[it->state_at[1]];
             assert_true(fabs(norm / norm0 - 1) < 1e-5);
         }
     }
