@@ -277,10 +277,38 @@ const char *iso_json_string(const struct iso_json *v, const char *key, const cha
     return m && m->kind == ISO_JSON_STRING ? m->string : otherwise;
 }
 
+/* Line ends and the byte order mark, which YAML and JavaScript do not keep inside a text. */
+static const struct {
+    const char *bytes, *escape;
+} escaped[] = {
+    {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}, {"\xEF\xBB\xBF", "\\ufeff"}};
+
+/* The escape of what `p` begins with, NULL without one; `end` is behind the text. */
+static const char *escape_of(const unsigned char *p, const unsigned char *end)
+{
+    for (size_t i = 0; i < sizeof escaped / sizeof *escaped; i++)
+        if (end - p >= 3 && memcmp(p, escaped[i].bytes, 3) == 0)
+            return escaped[i].escape;
+    return NULL;
+}
+
+bool iso_json_escapes(const char *text)
+{
+    struct iso_str shown = {0};
+    const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
+    iso_str_put_visible(&shown, text, "");
+    bool found = !iso_str_eq(iso_str_text(&shown), text);
+    for (; !found && p < end; p++)
+        found = escape_of(p, end);
+    iso_str_release(&shown);
+    return found;
+}
+
 static void put_quoted(struct iso_str *out, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
     const unsigned char *bad = p; /* the next byte that is not UTF-8, or the end */
+    const char *escape;
     iso_str_putc(out, '"');
     for (; p < end; p++) {
         if (p >= bad)
@@ -297,6 +325,8 @@ static void put_quoted(struct iso_str *out, const char *text)
             iso_str_printf(out, "\\u%04x", *p);
         else if (*p == 0xc2 && p[1] < 0xa0) /* U+0080 to U+009f: terminals obey them, too */
             iso_str_printf(out, "\\u%04x", *++p);
+        else if ((escape = escape_of(p, end)))
+            iso_str_puts(out, escape), p += 2;
         else
             iso_str_putc(out, (char)*p);
     }

@@ -58,6 +58,9 @@ void iso_json_end(struct iso_json_out *w, char bracket);                    /* '
 void iso_json_put_number(struct iso_json_out *w, const char *key, double x);
 void iso_json_put_int(struct iso_json_out *w, const char *key, int64_t x);
 void iso_json_put_string(struct iso_json_out *w, const char *key, const char *text);
+/* Whether a text holds more than quotes and backslashes that JSON writes in another way: control
+ * characters, other ends of lines, bytes that are not UTF-8. */
+bool iso_json_escapes(const char *text);
 void iso_json_put_bool(struct iso_json_out *w, const char *key, bool x);
 void iso_json_put_null(struct iso_json_out *w, const char *key);
 /* Several numbers as an array on one line. */

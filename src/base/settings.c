@@ -1,6 +1,8 @@
 /* Settings: see settings.h. */
 #include "base/settings.h"
 
+#include "base/json.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -249,6 +251,21 @@ enum iso_status iso_settings_set(struct iso_settings *s, void *target, const str
 static void write_keys(struct iso_str *out, const void *target, const struct iso_key *keys,
                        int indent);
 
+/* Single quotes keep every character but the quote itself, which is doubled, ends of lines and
+ * control characters; a text with such is written as JSON has it, which is YAML, too. */
+static void write_text(struct iso_str *out, const char *text)
+{
+    struct iso_json_out w = {out, 0, 0, false};
+    if (iso_json_escapes(text)) {
+        iso_json_put_string(&w, NULL, text);
+        return;
+    }
+    iso_str_putc(out, '\'');
+    for (const char *p = text; *p; p++)
+        iso_str_printf(out, *p == '\'' ? "''" : "%c", *p);
+    iso_str_putc(out, '\'');
+}
+
 static void write_value(struct iso_str *out, const void *field, const struct iso_key *key,
                         int indent)
 {
@@ -279,11 +296,10 @@ static void write_value(struct iso_str *out, const void *field, const struct iso
         iso_str_putc(out, '\n');
         write_keys(out, field, key->keys, indent + 2);
         break;
-    default: /* single quotes keep every byte but the quote itself, which is doubled */
-        iso_str_puts(out, " '");
-        for (const char *p = *(const char *const *)field; *p; p++)
-            iso_str_printf(out, *p == '\'' ? "''" : "%c", *p);
-        iso_str_puts(out, "'\n");
+    default:
+        iso_str_putc(out, ' ');
+        write_text(out, *(const char *const *)field);
+        iso_str_putc(out, '\n');
     }
 }
 

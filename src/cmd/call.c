@@ -26,6 +26,16 @@ static void add_word(struct call *c, const char *word)
     *ISO_PUSH(c->word, c->n, c->room) = iso_arena_strdup(&c->arena, word);
 }
 
+/* A text of the JSON as a word, which ends at a NUL. */
+static enum iso_status add_text(struct call *c, const char *member, const struct iso_json *v)
+{
+    if (strlen(v->string) != v->len)
+        return iso_fail(c->err, ISO_USAGE, "%s: the text holds a NUL character; leave it out",
+                        member);
+    add_word(c, v->string);
+    return ISO_OK;
+}
+
 /* "no_figures" is --no-figures, as Python has to spell it. */
 static char *option_word(struct call *c, const char *key)
 {
@@ -85,8 +95,7 @@ static enum iso_status add_option(struct call *c, const char *key, const struct 
         return ISO_OK;
     case ISO_JSON_STRING:
         add_word(c, option);
-        add_word(c, v->string);
-        return ISO_OK;
+        return add_text(c, key, v);
     case ISO_JSON_ARRAY:
         for (const struct iso_json *each = v->child; st == ISO_OK && each; each = each->next)
             st = add_option(c, key, each);
@@ -112,10 +121,7 @@ static enum iso_status add_inputs(struct call *c, const struct iso_json *inputs)
         return iso_fail(c->err, ISO_USAGE, "inputs: a list is expected");
     add_word(c, "--");
     for (const struct iso_json *v = inputs->child; st == ISO_OK && v; v = v->next)
-        if (v->kind == ISO_JSON_STRING)
-            add_word(c, v->string);
-        else
-            st = add_table(c, "inputs", v);
+        st = v->kind == ISO_JSON_STRING ? add_text(c, "inputs", v) : add_table(c, "inputs", v);
     return st;
 }
 

@@ -8,6 +8,7 @@
 #include "fit/roles.h"
 #include "fit/runs.h"
 #include "fit/split.h"
+#include "fit/study_rows.h"
 #include "table/where.h"
 
 #include <math.h>
@@ -586,9 +587,10 @@ static enum iso_status read_file(struct iso_runs *runs, const char *path,
 {
     struct iso_sheet sheet;
     const struct iso_path inside = iso_path_in(path, "runs.csv");
-    if (iso_dir_exists(path)) /* a study keeps its table there */
-        path = inside.text;
-    enum iso_status st = iso_sheet_read(&sheet, path, err);
+    bool study = iso_dir_exists(path); /* keeps its table there */
+    enum iso_status st = iso_sheet_read(&sheet, study ? inside.text : path, err);
+    if (st == ISO_OK && study)
+        st = iso_study_rows_check(&sheet, path, err);
     if (st == ISO_OK)
         st = add_sheet(runs, &sheet, how, err);
     iso_sheet_release(&sheet);

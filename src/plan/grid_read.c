@@ -126,33 +126,50 @@ static enum iso_status key_number(struct iso_settings *s, double *x, const struc
     return iso_settings_fail(s, node, "widths", "\"%.40s\" is not a %s", node->key, what);
 }
 
-static struct iso_width_rule *add_rule(struct iso_settings *s, struct iso_widths *w, double budget)
+/* Makes room for the rules of a map from budgets to lists, or to maps from r to lists. */
+static void make_rules(struct iso_settings *s, struct iso_widths *w, const struct iso_yaml *map)
 {
-    struct iso_width_rule *grown = ISO_ARENA_NEW_N(s->arena, struct iso_width_rule, w->n + 1);
+    size_t n = 0;
+    for (const struct iso_yaml *m = map->child; m; m = m->next)
+        n += m->kind == ISO_YAML_MAP ? m->n : 1;
+    w->rule = ISO_ARENA_NEW_N(s->arena, struct iso_width_rule, n);
+}
+
+/* Adds the rule of a budget and an r, or of a budget and every r (0).  Keys are unique as texts,
+ * but 1e18 and 10e17 are one number. */
+static enum iso_status add_rule(struct iso_settings *s, struct iso_width_rule **out,
+                                struct iso_widths *w, double budget, int64_t r,
+                                const struct iso_yaml *node)
+{
     for (size_t i = 0; i < w->n; i++)
-        grown[i] = w->rule[i];
-    w->rule = grown;
-    grown[w->n].budget = budget;
-    return &grown[w->n++];
+        if (w->rule[i].budget == budget && (!r || !w->rule[i].r || w->rule[i].r == r))
+            return iso_settings_fail(s, node, "widths", "%.40s is there twice", node->key);
+    *out = &w->rule[w->n++];
+    **out = (struct iso_width_rule){.budget = budget, .r = r};
+    return ISO_OK;
 }
 
 /* The widths of one budget: a list for every r, or a list per r. */
 static enum iso_status read_budget_widths(struct iso_settings *s, struct iso_widths *w,
                                           double budget, const struct iso_yaml *node)
 {
-    if (node->kind != ISO_YAML_MAP)
-        return read_width_list(s, add_rule(s, w, budget), node);
+    struct iso_width_rule *rule;
+    enum iso_status st;
+    if (node->kind != ISO_YAML_MAP) {
+        st = add_rule(s, &rule, w, budget, 0, node);
+        return st == ISO_OK ? read_width_list(s, rule, node) : st;
+    }
     for (const struct iso_yaml *m = node->child; m; m = m->next) {
         double r;
-        enum iso_status st = key_number(s, &r, m, "recurrence count");
+        st = key_number(s, &r, m, "recurrence count");
         if (st == ISO_OK && !iso_is_whole(r, 1, 1e4))
             st = iso_settings_fail(s, m, "widths",
                                    "\"%.40s\" is not a recurrence count from 1 to 10000", m->key);
+        if (st == ISO_OK)
+            st = add_rule(s, &rule, w, budget, (int64_t)r, m);
+        if (st == ISO_OK)
+            st = read_width_list(s, rule, m);
         if (st != ISO_OK)
-            return st;
-        struct iso_width_rule *rule = add_rule(s, w, budget);
-        rule->r = (int64_t)r;
-        if ((st = read_width_list(s, rule, m)) != ISO_OK)
             return st;
     }
     return ISO_OK;
@@ -162,8 +179,12 @@ static enum iso_status read_widths(struct iso_settings *s, void *field, const st
 {
     struct iso_widths *w = field;
     *w = (struct iso_widths){0};
-    if (node->kind != ISO_YAML_MAP)
-        return read_width_list(s, add_rule(s, w, 0), node);
+    if (node->kind != ISO_YAML_MAP) {
+        w->rule = ISO_ARENA_NEW(s->arena, struct iso_width_rule);
+        w->n = 1;
+        return read_width_list(s, w->rule, node);
+    }
+    make_rules(s, w, node);
     for (const struct iso_yaml *m = node->child; m; m = m->next) {
         double budget;
         enum iso_status st = key_number(s, &budget, m, "budget in FLOPs");

@@ -68,6 +68,12 @@ r: 4' 'g.yaml: key widths is missing (widths s: one list, or one per budget, or 
 broken 'budgets: [1e18]
 r: 4
 widths: {1e18: {21e185: [10]}}' 'g.yaml:3: widths: "21e185" is not a recurrence count from 1 to 10000'
+broken 'budgets: [1e18]
+r: [1]
+widths: {1e18: [6], 10e17: [8]}' 'g.yaml:3: widths: 10e17 is there twice'
+broken 'budgets: [1e18]
+r: [2]
+widths: {1e18: {2: [6], 2.0: [8]}}' 'g.yaml:3: widths: 2.0 is there twice'
 broken 'budgets: [1e30]
 r: 4
 widths: [10]

@@ -329,6 +329,23 @@ static void test_settings(void **state)
     assert_int_equal(read_sample(&again, &arena, out.text, &err), ISO_OK);
     assert_true(again.depth == 20 && again.rate == 0.5 && again.widths.at[2] == 3);
     assert_string_equal(again.name, "it's");
+
+    /* Any text that YAML can hold comes back. */
+    static const char *const names[] = {"a\nb",
+                                        "\x1b[31m\x7f\t",
+                                        "'\"\\\n",
+                                        "\xC2\x85x\xC2\x9B",
+                                        "\xE2\x80\xA8\xE2\x80\xA9",
+                                        "\xEF\xBB\xBFz",
+                                        " a "};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        s.name = names[i];
+        iso_str_clear(&out);
+        iso_settings_write(&out, &s, sample_keys);
+        if (read_sample(&again, &arena, out.text, &err) != ISO_OK)
+            fail_msg("%s", err.msg);
+        assert_string_equal(again.name, names[i]);
+    }
     iso_str_release(&out);
     iso_arena_release(&arena);
 }

@@ -106,6 +106,10 @@ static const struct {
      "pilot: column loss is missing"},
     {"fit", "{\"inputs\": [{\"name\": \"mine\", \"text\": \"n,tokens\\n1,2\\n\"}]}",
      "mine: column loss is missing"},
+    {"fit", "{" PAPER ", \"where\": \"r=1\\u0000 or r=2\"}",
+     "where: the text holds a NUL character"},
+    {"fit", "{\"inputs\": [\"examples/paper_baseline.csv\\u0000x\"]}",
+     "inputs: the text holds a NUL character"},
     {"fit", "{}", "RUNS... is missing"},
 };
 

@@ -1,10 +1,13 @@
 /* fit: reading tables of runs; what is refused, with its message, and what is left out. */
 #include "test.h"
 
+#include "base/file.h"
 #include "fit/runs.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HEADER "budget,r,n_once,n_rec,n_inject,tokens,loss\n"
 #define GOOD   "1e18,2,5e7,4e7,1e6,1e9,3.1\n"
@@ -232,13 +235,58 @@ static void test_planned(void **state)
     iso_runs_release(&runs);
 }
 
+/* A study of one run; the table's row and the run's result are texts. */
+static enum iso_status read_study(const char *dir, const char *row, const char *result,
+                                  struct iso_err *err)
+{
+    struct iso_str table = {0};
+    struct iso_runs runs = {0};
+    iso_str_printf(&table, "run,status,%s%s", HEADER, row);
+    const struct iso_path csv = iso_path_in(dir, "runs.csv");
+    assert_int_equal(iso_file_write(csv.text, table.text, table.len, err), ISO_OK);
+    const struct iso_path folder = iso_path_in(dir, "runs/a"),
+                          file = iso_path_in(folder.text, "result.json");
+    assert_int_equal(iso_dir_make(folder.text, err), ISO_OK);
+    assert_int_equal(iso_file_write(file.text, result, strlen(result), err), ISO_OK);
+    enum iso_status st = iso_runs_read(&runs, &dir, 1, NULL, err);
+    iso_runs_release(&runs);
+    iso_str_release(&table);
+    iso_dir_remove(folder.text);
+    iso_dir_remove(iso_path_in(dir, "runs").text);
+    unlink(csv.text);
+    return st;
+}
+
+/* A study's table is rejected where it is not what the results say. */
+static void test_study_rows(void **state)
+{
+    (void)state;
+    static const char result[] = "{\"loss\": 3.1, \"tokens\": 1e9, \"r\": 2, \"cpu\": \"x\"}";
+    struct iso_err err = {""};
+    char dir[] = "/tmp/isodepth-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(read_study(dir, "a,done," GOOD, result, &err), ISO_OK);
+    assert_int_equal(read_study(dir, "a,done,1e18,2,5e7,4e7,1e6,1e9,3.5\n", result, &err),
+                     ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "runs.csv:2: loss is 3.5, but the result of run a says 3.1"));
+    assert_int_equal(read_study(dir, "a,done,1e18,2,5e7,4e7,1e6,1e8,3.1\n", result, &err),
+                     ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "tokens is 1e8"));
+    /* Without a result, or with one that is damaged, there is nothing to compare with. */
+    assert_int_equal(read_study(dir, "b,done," GOOD, result, &err), ISO_OK);
+    assert_int_equal(read_study(dir, "a,done," GOOD, "{\"loss\": 3.5", &err), ISO_OK);
+    assert_int_equal(read_study(dir, "a,done," GOOD, "{\"loss\": 3.5,\n  \"xxh64\": \"0\"}", &err),
+                     ISO_OK);
+    rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_broken_tables),       cmocka_unit_test(test_broken_json),
         cmocka_unit_test(test_defaults_and_extras), cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_several_files),       cmocka_unit_test(test_planned),
-        cmocka_unit_test(test_names_read_back),
+        cmocka_unit_test(test_names_read_back),     cmocka_unit_test(test_study_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
