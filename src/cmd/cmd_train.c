@@ -98,7 +98,7 @@ const struct iso_cmd iso_cmd_train = {
         "RUN.yaml holds the settings of one run (docs/training.md), among them its horizon: one of "
         "budget (training FLOPs), tokens or steps. With --run the file is a grid instead.\n\n"
         "The directory receives config.yaml, metrics.jsonl, model.safetensors, "
-        "optimiser.safetensors and, last of all, result.json. Ctrl-C finishes the step, saves, and "
+        "optimiser.safetensors and, last of all, result.json. Ctrl-C saves the steps so far and "
         "exits with code 3; the same command resumes there, bit for bit, even with another number "
         "of threads. A run keeps the kernels that it began with (docs/numerics.md).\n\n"
         "mpirun -n N isodepth train RUN.yaml --out DIR trains it with N processes, on one machine "

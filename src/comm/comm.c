@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int iso_comm_rank(const struct iso_comm *c)
@@ -32,6 +33,15 @@ int iso_comm_launched(void)
     if (!n && getenv("PMIX_RANK")) /* srun with PMIx */
         n = number_in("SLURM_STEP_NUM_TASKS");
     return n;
+}
+
+double iso_comm_grace(void)
+{
+    const char *text = getenv("OMPI_MCA_odls_base_sigkill_timeout");
+    double seconds;
+    if (!getenv("OMPI_COMM_WORLD_SIZE"))
+        return INFINITY;
+    return text && iso_parse_double(text, &seconds) ? seconds : 1; /* Open MPI's default */
 }
 
 enum iso_status iso_comm_gather(struct iso_comm *c, void *base, const size_t *first,

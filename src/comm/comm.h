@@ -18,6 +18,7 @@
 struct iso_comm {
     int rank, size;
     pid_t launcher;
+    double grace; /* seconds from its SIGTERM to its SIGKILL; INFINITY when we do not know */
     char host[64];
     bool broken;                       /* a rank is lost */
     const volatile sig_atomic_t *stop; /* not 0: this process was asked to stop; may be NULL */
@@ -30,8 +31,10 @@ enum iso_status iso_comm_open(struct iso_comm **comm, struct iso_err *err);
 void iso_comm_close(struct iso_comm *comm);
 int iso_comm_rank(const struct iso_comm *comm);
 int iso_comm_size(const struct iso_comm *comm);
-/* Ranks that the launcher says it started, from the environment; 0: there is no launcher. */
+/* What the environment says about the launcher: how many ranks it started (0: there is none), and
+ * its grace. */
 int iso_comm_launched(void);
+double iso_comm_grace(void);
 
 /* Bytes [first, first + n) of an array. */
 struct iso_piece {

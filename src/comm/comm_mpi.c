@@ -27,6 +27,7 @@ enum { TAG = 1, BLOCK = 1 << 30 }; /* MPI counts in int */
 enum iso_status iso_comm_open(struct iso_comm **comm, struct iso_err *err)
 {
     int launched = iso_comm_launched(), level, rank, size;
+    double grace = iso_comm_grace(); /* MPI adds to the environment */
     *comm = NULL;
     if (launched <= 1)
         return ISO_OK;
@@ -49,6 +50,7 @@ enum iso_status iso_comm_open(struct iso_comm **comm, struct iso_err *err)
     (*comm)->rank = rank;
     (*comm)->size = size;
     (*comm)->launcher = getppid();
+    (*comm)->grace = grace;
     gethostname((*comm)->host, sizeof(*comm)->host - 1);
     return ISO_OK;
 }

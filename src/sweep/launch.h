@@ -73,6 +73,11 @@ extern const struct iso_launcher *const iso_launchers[];
 extern const struct iso_launcher iso_launcher_local, iso_launcher_slurm;
 const struct iso_launcher *iso_launcher_find(const char *name);
 
+/* Seconds that Open MPI's mpirun waits before its SIGTERM and again before its SIGKILL when it ends
+ * its ranks: 1 unless it is told otherwise. */
+#define ISO_MPIRUN_GRACE         "OMPI_MCA_odls_base_sigkill_timeout"
+#define ISO_MPIRUN_GRACE_SECONDS "10"
+
 /* How many ranks train a run. */
 int iso_launch_ranks(const struct iso_launch_options *o, const struct iso_record *rec);
 /* The trainer's command line for one run, ended by NULL; in `arena`. */

@@ -7,8 +7,9 @@
  *    second scheduler, started while a child of a killed one is still saving, waits for it.
  * 3. Children are in process groups of their own: Ctrl-C reaches the scheduler alone, which passes
  *    it on.
- * 4. A run of several ranks is the child mpirun.  It answers SIGTERM by killing its ranks a second
- *    later, but passes SIGUSR1 on, so that is how it is asked to stop. */
+ * 4. A run of several ranks is the child mpirun.  It passes SIGUSR1 on, so that is how it is asked
+ *    to stop.  SIGTERM it answers by ending its ranks, with a grace that we make long enough for a
+ *    save, should somebody else send it one. */
 #include "base/file.h"
 #include "sweep/launch.h"
 #include "sweep/sweep.h"
@@ -38,6 +39,8 @@ static enum iso_status local_open(struct iso_launch *l, struct iso_err *err)
 {
     (void)err;
     l->state = ISO_NEW(struct local);
+    if (l->o.ranks > 1) /* unless the user has set it */
+        setenv(ISO_MPIRUN_GRACE, ISO_MPIRUN_GRACE_SECONDS, 0);
     return ISO_OK;
 }
 

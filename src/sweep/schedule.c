@@ -409,7 +409,7 @@ static void on_stop(struct scheduler *s)
         return;
     }
     if (!s->stopping) {
-        report(s, "stopping: runs finish their step and save; once more kills them");
+        report(s, "stopping: runs save and leave; once more kills them");
         s->stopping = true;
         s->o->launcher->stop(&s->launch, false);
     } else if (!s->killing) {

@@ -8,8 +8,8 @@
  *    preempted task is requeued by Slurm itself.
  * 3. A run of several ranks is started by srun where it speaks PMIx, which finds the nodes and
  *    their network by itself, else by mpirun.  Both pass SIGUSR1 on to the ranks, and answer
- * SIGTERM in ways of their own.  A rank that dies must end the others, which srun does not do
- * unasked. */
+ *    SIGTERM in ways of their own.  A rank that dies must end the others, which srun does not do
+ *    unasked. */
 #include "sweep/slurm_script.h"
 
 /* The trainer's command line for the run "$1" in the folder "$out". */
@@ -40,6 +40,8 @@ static void put_launcher(struct iso_str *out, const struct iso_launch_options *o
                    "--cpus-per-task=%d)\n"
                    "    else\n"
                    "        launch=(mpirun -n %d --bind-to none)\n"
+                   "        export " ISO_MPIRUN_GRACE "=\"${" ISO_MPIRUN_GRACE
+                   ":-" ISO_MPIRUN_GRACE_SECONDS "}\"\n"
                    "    fi\n",
                    ranks, o->threads, ranks);
 }

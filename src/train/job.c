@@ -19,9 +19,13 @@
 
 /* --- rows --- */
 
+/* A stop does not wait for the end of a step, which may take minutes: until its last row was read,
+ * nothing has changed, and the run resumes with that step. */
 static enum iso_status train_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
 {
     const struct iso_job *j = ctx;
+    if (iso_stop_wanted)
+        return iso_fail(err, ISO_STOPPED, "stopped");
     int64_t row = iso_dataset_order(j->train.rows, index, (uint64_t)j->run.data_seed);
     return iso_dataset_row(&j->data, out, ISO_SPLIT_TRAIN, row, err);
 }

@@ -30,12 +30,13 @@ struct iso_job {
     char reason[160]; /* why the run counts as diverged; empty: it does not */
     bool closing;     /* the steps are done: only the last validation is left */
     bool stopping;    /* a rank was asked to stop */
-    int stopped_rank; /* which one, -1: all */
+    bool warned;      /* that a launcher will not wait for a save */
     int threads;      /* of all ranks */
     int64_t first;    /* step of this start */
     double before;    /* seconds of earlier starts */
     double started;   /* of this start */
     double peak;      /* FLOP/s of the machines' matrix products */
+    double pass;      /* seconds that a worker may take to notice a stop */
     int lock;
     struct iso_err *err;
 };
@@ -51,7 +52,7 @@ void iso_job_release(struct iso_job *j);
 /* A file of the run's directory; in the job's arena. */
 const char *iso_job_path(struct iso_job *j, const char *name);
 
-/* SIGINT, SIGTERM and SIGUSR1 ask the process to finish its step, save and leave. */
+/* SIGINT, SIGTERM and SIGUSR1 ask the process to save and leave. */
 enum { ISO_STOP_SIGNALS = 3 };
 void iso_stop_catch(struct sigaction old[ISO_STOP_SIGNALS]);
 void iso_stop_release(const struct sigaction old[ISO_STOP_SIGNALS]);

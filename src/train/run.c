@@ -19,20 +19,19 @@
 
 /* --- before the start --- */
 
-static double seconds_to_go(struct iso_job *j)
+static double seconds_to_go(const struct iso_job *j, const struct iso_estimate *e)
 {
     const struct iso_train_settings *s = j->s;
-    struct iso_trainer *t = j->trainer;
-    struct iso_estimate e = iso_trainer_estimate(t);
+    const struct iso_trainer *t = j->trainer;
     int64_t steps = t->spec.steps - t->step, rows = j->val.rows;
     if (s->validate_every > 0)
         rows += steps / s->validate_every * s->validate_rows;
-    return (double)steps * e.step + (double)rows * e.validation_row;
+    return (double)steps * e->step + (double)rows * e->validation_row;
 }
 
 /* What each rank knows of the work ahead. */
 struct outlook {
-    double peak, seconds;
+    double peak, seconds, pass;
     int32_t threads;
 };
 
@@ -41,15 +40,18 @@ static enum iso_status look_ahead(struct iso_job *j, double *seconds)
 {
     struct iso_trainer *t = j->trainer;
     int ranks = iso_comm_size(j->comm);
-    struct outlook *of = ISO_NEW_N(struct outlook, (size_t)ranks);
-    of[j->rank].peak = iso_measure_peak(t->team, t->model->kern);
-    of[j->rank].seconds = seconds_to_go(j);
-    of[j->rank].threads = t->spec.workers;
+    struct outlook *of = ISO_NEW_N(struct outlook, (size_t)ranks), *mine = &of[j->rank];
+    mine->peak = iso_measure_peak(t->team, t->model->kern);
+    struct iso_estimate e = iso_trainer_estimate(t);
+    mine->seconds = seconds_to_go(j, &e);
+    mine->pass = e.pass;
+    mine->threads = t->spec.workers;
     enum iso_status st = iso_comm_gather_each(j->comm, of, sizeof *of, j->err);
     *seconds = 0;
     for (int i = 0; i < ranks; i++) {
         j->peak += of[i].peak;
         j->threads += of[i].threads;
+        j->pass = fmax(j->pass, of[i].pass);
         *seconds = fmax(*seconds, of[i].seconds);
     }
     free(of);
@@ -89,29 +91,75 @@ static enum iso_status take_notes(struct iso_job *j, struct iso_state_notes *not
     return iso_metrics_sync(&j->metrics, &notes->metrics, j->err);
 }
 
+/* Once, when the launcher may kill the ranks before they have finished their passes and saved. */
+static void warn_of_launcher(struct iso_job *j, double save_seconds)
+{
+    double grace = j->comm ? j->comm->grace : INFINITY, seconds = j->pass + save_seconds;
+    if (j->rank > 0 || j->warned || seconds < grace / 2)
+        return;
+    iso_log_warn("to stop and save takes %.1f s, but after Ctrl-C mpirun kills its ranks %g s "
+                 "after its SIGTERM; stop it with kill -USR1, or start it with "
+                 "OMPI_MCA_odls_base_sigkill_timeout=%.0f in the environment",
+                 seconds, grace, ceil(3 * seconds));
+    j->warned = true;
+}
+
 /* Rank 0 writes, with the states of all owners. */
 static enum iso_status save(struct iso_job *j)
 {
     struct iso_state_notes notes;
+    double start = iso_time_now();
     enum iso_status st = iso_trainer_collect_states(j->trainer, j->err);
     if (st == ISO_OK && j->rank == 0)
         st = take_notes(j, &notes);
     if (st == ISO_OK && j->rank == 0)
         st = iso_state_save(j->trainer, j->o->out, j->o->keep, &notes, j->meta, ISO_JOB_META,
                             j->err);
+    if (st == ISO_OK)
+        warn_of_launcher(j, iso_time_now() - start);
     return iso_comm_agree(j->comm, st, j->err);
 }
 
-/* After a signal: saves, if there is anything new, and says how to resume. */
+/* What a rank wants between two steps. */
+struct wish {
+    int32_t stop, save;
+};
+
+/* All stop when one has to; the clock of rank 0 says when to save.  *who is the first rank that was
+ * asked to stop, -1 when all or none were. */
+static enum iso_status ask_all(struct iso_job *j, bool *save, int *who)
+{
+    int ranks = iso_comm_size(j->comm), stops = 0;
+    struct wish *of = ISO_NEW_N(struct wish, (size_t)ranks);
+    of[j->rank] = (struct wish){iso_stop_wanted, *save};
+    enum iso_status st = iso_comm_gather_each(j->comm, of, sizeof *of, j->err);
+    *who = -1;
+    for (int i = ranks - 1; i >= 0; i--)
+        if (of[i].stop) {
+            stops++;
+            *who = i;
+        }
+    *who = stops < ranks ? *who : -1;
+    j->stopping = stops > 0;
+    *save = of[0].save;
+    free(of);
+    return st;
+}
+
+/* After a signal: saves, if there is anything new, and says how to resume.  By then a signal to all
+ * has reached all. */
 static enum iso_status stop(struct iso_job *j)
 {
     const struct iso_trainer *t = j->trainer;
+    int rank;
     enum iso_status st = t->step > j->first ? save(j) : ISO_OK;
+    if (st == ISO_OK)
+        st = ask_all(j, &(bool){false}, &rank);
     if (st != ISO_OK)
         return st;
     char who[48] = "";
-    if (j->stopped_rank >= 0)
-        snprintf(who, sizeof who, " by a signal to rank %d", j->stopped_rank);
+    if (rank >= 0)
+        snprintf(who, sizeof who, " by a signal to rank %d", rank);
     return iso_fail(j->err, ISO_STOPPED,
                     "stopped%s after step %" PRId64 " of %" PRId64
                     "; the same command resumes from here",
@@ -262,30 +310,6 @@ static enum iso_status step(struct iso_job *j, struct iso_progress *p)
     return iso_comm_agree(j->comm, st, j->err);
 }
 
-/* What a rank wants between two steps. */
-struct wish {
-    int32_t stop, save;
-};
-
-/* All stop when one has to; the clock of rank 0 says when to save. */
-static enum iso_status ask_all(struct iso_job *j, bool *save)
-{
-    int ranks = iso_comm_size(j->comm), stops = 0;
-    struct wish *of = ISO_NEW_N(struct wish, (size_t)ranks);
-    of[j->rank] = (struct wish){iso_stop_wanted, *save};
-    enum iso_status st = iso_comm_gather_each(j->comm, of, sizeof *of, j->err);
-    for (int i = ranks - 1; i >= 0; i--)
-        if (of[i].stop) {
-            stops++;
-            j->stopped_rank = i;
-        }
-    j->stopping = stops > 0;
-    j->stopped_rank = stops < ranks ? j->stopped_rank : -1;
-    *save = of[0].save;
-    free(of);
-    return st;
-}
-
 static bool save_is_due(const struct iso_job *j, double saved)
 {
     double minutes = (iso_time_now() - saved) / 60;
@@ -299,7 +323,8 @@ static enum iso_status loop(struct iso_job *j)
     struct iso_progress p;
     double saved = iso_time_now();
     bool due = false;
-    enum iso_status st = ask_all(j, &due);
+    int who;
+    enum iso_status st = ask_all(j, &due, &who);
     iso_progress_begin(&p, "training", (double)t->spec.steps);
     p.started -= j->before;
     while (st == ISO_OK && t->step < t->spec.steps && !j->stopping) {
@@ -307,7 +332,7 @@ static enum iso_status loop(struct iso_job *j)
         if (st != ISO_OK || *j->reason)
             break;
         due = save_is_due(j, saved);
-        st = ask_all(j, &due);
+        st = ask_all(j, &due, &who);
         if (st == ISO_OK && due) {
             st = save(j);
             saved = iso_time_now();
@@ -316,7 +341,7 @@ static enum iso_status loop(struct iso_job *j)
     iso_progress_end(&p);
     if (st == ISO_OK && *j->reason)
         return close_diverged(j);
-    return st == ISO_OK && j->stopping ? stop(j) : st;
+    return st == ISO_STOPPED || (st == ISO_OK && j->stopping) ? stop(j) : st;
 }
 
 static enum iso_status finish(struct iso_job *j)
@@ -359,7 +384,6 @@ enum iso_status iso_train_run(struct iso_train_settings *s, const struct iso_tra
                         .o = o,
                         .comm = o->comm,
                         .rank = iso_comm_rank(o->comm),
-                        .stopped_rank = -1,
                         .metrics = {.fd = -1},
                         .lock = -1,
                         .err = err};

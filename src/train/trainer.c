@@ -485,10 +485,10 @@ struct iso_estimate iso_trainer_estimate(struct iso_trainer *t)
     run_leaders(t, one_pass, t); /* the first one touches all memory */
     double start = iso_time_now();
     run_leaders(t, one_pass, t);
-    double row = (iso_time_now() - start) / (double)t->spec.micro;
+    double pass = iso_time_now() - start, row = pass / (double)t->spec.micro;
     double ranks = count_ranks(&t->spec), leaders = t->leaders * ranks;
     double rows_of_one = ceil((double)t->spec.batch / leaders);
     double optim = iso_optim_seconds(t->optim) / (t->spec.workers * ranks);
-    return (struct iso_estimate){.step = row * rows_of_one + optim,
-                                 .validation_row = row / 3 / leaders};
+    return (struct iso_estimate){
+        .step = row * rows_of_one + optim, .pass = pass, .validation_row = row / 3 / leaders};
 }

@@ -92,10 +92,10 @@ enum iso_status iso_trainer_validate(struct iso_trainer *t, double *loss,
 
 /* Bytes that a trainer allocates. */
 size_t iso_trainer_bytes(const struct iso_trainer_spec *spec, const struct iso_kern *kern);
-/* Seconds of one step, and of one row of a validation (a forward is a third of a pass), by timing
- * one pass on every worker and the optimiser's matrices. */
+/* Seconds of one step, of one pass, and of one row of a validation (a forward is a third of a
+ * pass), by timing one pass on every worker and the optimiser's matrices. */
 struct iso_estimate {
-    double step, validation_row;
+    double step, pass, validation_row;
 };
 struct iso_estimate iso_trainer_estimate(struct iso_trainer *t);
 

@@ -13,7 +13,6 @@ check() { # NAME SET...
     train 2 2 "$name-2" "$@" || fail "$name on 2 ranks"
     same "$name" "$name-2" "$name on 2 ranks"
     killed 3 1 "$name-cut" "$@"
-    [ ! -e "$name-cut/result.json" ] || fail "$name: the rank was killed too late"
     train 2 1 "$name-cut" "$@" || fail "$name: resume"
     same "$name" "$name-cut" "$name killed on 3 ranks, resumed on 2"
 }
@@ -55,20 +54,63 @@ mpirun --oversubscribe --mca btl self,tcp -n 1 bash -c 'ulimit -f 100; trap "" X
 [ ! -e two/latest ] || fail "half a state counts"
 
 # A signal to one rank, or through mpirun to all, saves and ends with code 3.
+endless=("$I" train run.yaml --threads 1 --set r=2 --set save_every=0 --set steps=100000)
+saved_step() { sed 's/checkpoint-0*//' "$1/latest"; }
 signalled() { # DIR WHO SIGNAL WORDS
-    local dir=$1 code=0 to launcher
-    mpirun --oversubscribe -n 2 "$I" train run.yaml --out "$dir" --threads 1 --set r=2 --set save_every=0 \
-        --set steps=100000 >log 2>&1 &
+    local dir=$1 code=0 to launcher before
+    before=$(steps_in "$dir")
+    mpirun --oversubscribe -n 2 "${endless[@]}" --out "$dir" >log 2>&1 &
     launcher=$!
-    for _ in $(seq 2000); do [ -s "$dir/metrics.jsonl" ] && break; sleep 0.01; done
+    until_holds "a step of $dir" beyond "$dir" "$before"
     case $2 in all) to=$launcher ;; *) to=$(rank_pid $launcher "$2") ;; esac
     kill "-$3" "$to"
     wait $launcher || code=$?
     [ $code = 3 ] && grep -q "$4" log || fail "SIG$3 to $2: $code $(cat log)"
-    "$I" inspect "$dir" >/dev/null || fail "SIG$3 to $2: nothing was saved"
+    [ "$(saved_step "$dir")" = "$(steps_in "$dir")" ] || fail "SIG$3 to $2: $(ls "$dir"), $(steps_in "$dir") steps"
 }
 signalled by-rank 1 TERM 'stopped by a signal to rank 1 after step'
-signalled by-all all USR1 'isodepth: stopped.* after step' # the first rank that sees it is named
+signalled by-all all USR1 'isodepth: stopped after step'
+
+# Ctrl-C in the terminal of mpirun, which has an exit code of its own: every step is saved, and the
+# run resumes with the bits of one that was left alone.
+code=0
+OMPI_MCA_odls_base_sigkill_timeout=3 timeout 150 python3 "$top/tests/cli/ctrl_c.py" typed/metrics.jsonl 3 \
+    mpirun --oversubscribe -n 2 "${endless[@]}" --out typed >log 2>&1 || code=$?
+[ $code = 1 ] || fail "Ctrl-C: exit code $code $(cat log)"
+[ "$(saved_step typed)" = "$(steps_in typed)" ] || fail "Ctrl-C: $(ls typed), $(steps_in typed) steps"
+signalled typed all USR1 'isodepth: stopped after step'
+step=$(saved_step typed)
+"${endless[@]}" --out untyped --keep --set "save_every=$step" >log 2>&1 &
+alone=$!
+first_state untyped
+kill -TERM $alone
+wait $alone || true
+for dir in typed untyped; do
+    cp -r "$dir/checkpoint-$(printf %09d "$step")" $dir-then
+    head -n "$step" $dir/metrics.jsonl >$dir-then/metrics.jsonl
+done
+same typed-then untyped-then "Ctrl-C, resumed"
+
+# A stop does not wait for the end of a step, here of minutes.
+long=("${endless[@]}" --set batch_tokens=16777216 --set lanes=64)
+for start in "" "mpirun --oversubscribe -n 2"; do
+    rm -rf minutes log
+    $start "${long[@]}" --out minutes >log 2>&1 &
+    pid=$!
+    until_holds "the announcement" grep -q ' to go' log
+    kill -USR1 $pid
+    code=0; wait $pid || code=$?
+    [ $code = 3 ] && grep -q 'stopped after step 0 of' log || fail "a stop in a long step: $code $(cat log)"
+done
+
+# Ranks that need longer to save than mpirun would wait say so once.
+for wait in 0:1 60:0; do
+    rm -rf warned
+    OMPI_MCA_odls_base_sigkill_timeout=${wait%:*} ranks 2 "$I" train run.yaml --out warned --threads 1 \
+        --set steps=3 --set save_every=1 2>log || fail "$(cat log)"
+    [ "$(grep -c 'mpirun kills its ranks .*OMPI_MCA_odls_base_sigkill_timeout=' log)" = "${wait#*:}" ] ||
+        fail "mpirun waits ${wait%:*} s: $(cat log)"
+done
 
 # A rank that dies: mpirun names it, nothing stays behind, and what was saved is whole.
 grep -q 'rank 2 .*exited on signal 9' killed.log || fail "a killed rank: $(cat killed.log)"

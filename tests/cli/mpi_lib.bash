@@ -2,6 +2,7 @@
 # top.bash; goes into a folder of its own.
 skip() { echo "$*"; exit 77; }
 command -v mpirun >/dev/null || skip "no mpirun: apt-get install openmpi-bin"
+top=$PWD
 . tests/cli/train_lib.bash
 "$I" version --json | grep -q '"mpi": *true' || skip "this build has no MPI"
 unset ISO_CPU
@@ -26,24 +27,34 @@ train() { # RANKS THREADS DIR SET...
         ranks "$n" "$I" -q train run.yaml --out "$dir" --threads "$threads" "$@"
     fi
 }
-first_state() { for _ in $(seq 4000); do [ -s "$1/latest" ] && break; sleep 0.005; done; }
-rank_pid() { pgrep -P "$1" | sed -n "$(($2 + 1))p"; } # MPIRUN RANK
-trainer_below() { # SHELL RANKS: the last rank, or the one process; mpirun is below timeout
-    local below
-    below=$(pgrep -P "$1") || return 0
-    if [ "$2" != 1 ]; then
-        below=$(pgrep -P "$below") && below=$(rank_pid "$below" $(($2 - 1))) || return 0
-    fi
-    echo "$below"
+until_holds() { # WHAT COMMAND...: waits until the command holds
+    local what=$1 end=$((SECONDS + 120))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || fail "timeout: $what: $(tail -n 3 log killed.log 2>/dev/null)"
+        sleep 0.01
+    done
 }
-killed() { # RANKS THREADS DIR SET...: its last rank is killed after the first saved state
-    local n=$1 dir=$3 shell pid=
-    train "$@" 2>>killed.log &
+first_state() { until_holds "the first state of $1" test -s "$1/latest"; }
+steps_in() { wc -l 2>/dev/null <"$1/metrics.jsonl" || echo 0; }
+beyond() { [ "$(steps_in "$1")" -gt "$2" ]; } # DIR STEPS
+rank_pid() { # MPIRUN RANK
+    local pid
+    for pid in $(pgrep -P "$1"); do
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2" && echo "$pid"
+    done
+    return 0
+}
+"${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o hold.so "$top/tests/hold_shim.c" || fail "the shim"
+killed() { # RANKS THREADS DIR SET...: held after its first saved state, where its last rank is killed
+    local n=$1 dir=$3 shell pid
+    HOLD_AT=/latest LD_PRELOAD=$work/hold.so train "$@" 2>>killed.log &
     shell=$!
-    for _ in $(seq 1000); do pid=$(trainer_below $shell "$n"); [ -n "$pid" ] && break; sleep 0.005; done
     first_state "$dir"
-    kill -9 "$pid" 2>/dev/null || true
-    wait 2>/dev/null || true
+    pid=$(pgrep -P $shell)
+    [ "$n" = 1 ] || pid=$(rank_pid "$(pgrep -P "$pid")" $((n - 1))) # mpirun is below timeout
+    kill -9 "$pid"
+    wait $shell 2>/dev/null || true
 }
 mechanisms() { # FUNCTION: for each row of the promise
     "$1" linear --set r=2

@@ -4,8 +4,9 @@
 for program in munged slurmctld slurmd sbatch squeue scontrol flock; do
     command -v $program >/dev/null || skip "no $program: apt-get install slurm-wlm munge"
 done
-daemons=()
+daemons=() scheduler=
 cleanup() {
+    kill "$scheduler" 2>/dev/null # a failed test's: it would wait for a queue that is gone
     if [ -e "$tmp/slurm.conf" ]; then # the tasks end before the daemons that look after them
         timeout 10 scancel -u root >/dev/null 2>&1
         for _ in $(seq 40); do [ -z "$(timeout 5 squeue -h 2>/dev/null)" ] && break; sleep 0.2; done

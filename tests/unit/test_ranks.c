@@ -6,6 +6,7 @@
 #include "train/meet.h"
 #include "train/shares.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,12 +233,26 @@ static void test_alone(void **state)
     assert_int_equal(iso_comm_launched(), 0);
 }
 
+/* mpirun has a second between its last two signals, unless it is told otherwise; of other launchers
+ * nothing is known. */
+static void test_grace(void **state)
+{
+    (void)state;
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "30", 1);
+    assert_true(isinf(iso_comm_grace()));
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    assert_true(iso_comm_grace() == 30);
+    unsetenv("OMPI_MCA_odls_base_sigkill_timeout");
+    assert_true(iso_comm_grace() == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes),           cmocka_unit_test(test_owners),
         cmocka_unit_test(test_states_of_ranks), cmocka_unit_test(test_cards),
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_alone),           cmocka_unit_test(test_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

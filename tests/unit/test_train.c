@@ -345,6 +345,38 @@ static void test_diverged(void **state)
     iso_trainer_free(t);
 }
 
+/* From row `ctx` on somebody has asked for a stop. */
+static enum iso_status stopped_row(void *ctx, int32_t *out, int64_t index, struct iso_err *err)
+{
+    return index < *(const int64_t *)ctx ? coin_row(NULL, out, index, err)
+                                         : iso_fail(err, ISO_STOPPED, "stopped");
+}
+
+/* A step that is left in the middle has changed nothing: the next one has the bits of a run that
+ * was left alone. */
+static void test_abandoned(void **state)
+{
+    (void)state;
+    enum { BATCH = 16, LANES = 4 };
+    struct iso_err err;
+    double loss, norm, losses[2];
+    struct iso_trainer *whole = make_lanes(2, 5, BATCH, 1, LANES);
+    struct iso_trainer *cut = make_lanes(2, 5, BATCH, 1, LANES);
+    run(whole, losses, 2);
+    run(cut, losses, 1);
+    uint64_t macs = cut->macs;
+    for (int64_t last = BATCH; last < 2 * BATCH; last++) {
+        const struct iso_row_source source = {stopped_row, &last, 1000};
+        assert_int_equal(iso_trainer_step(cut, &loss, &norm, &source, &err), ISO_STOPPED);
+        assert_int_equal(cut->step, 1);
+        assert_true(cut->macs == macs);
+    }
+    run(cut, losses, 1);
+    assert_same_weights(whole, cut);
+    iso_trainer_free(whole);
+    iso_trainer_free(cut);
+}
+
 /* Means over the last 5 % of the steps, by summing them here; a run that falls and rises again. */
 static void test_watch(void **state)
 {
@@ -590,6 +622,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged_state, make_dir, remove_dir),
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_diverged),
+        cmocka_unit_test(test_abandoned),
         cmocka_unit_test(test_watch),
         cmocka_unit_test_setup_teardown(test_watch_resumes, make_dir, remove_dir),
         cmocka_unit_test(test_memory),
