@@ -29,7 +29,9 @@ grep -q 'ISO_CPU' log || fail "the refusal says: $(cat log)"
 # Emulated CPUs: an instruction of a wider set than the CPU has would end the program.  Those with
 # AVX2 train to the bits of a real one.
 case $B in *-san) echo "the address sanitizer does not run on emulated CPUs: skipped"; exit 0 ;; esac
-head -n 60 text.txt >short.txt && mv short.txt text.txt && rm -r data && small_run 96 1 48
+seq 60 | sed 's/.*/Cat & sees dog & and bird & in the garden of house &.\n/' >text.txt
+rm -r data
+small_run 96 1 48
 one_step() { "$@" "$I" -q train run.yaml --threads 1 --out "$out" >log 2>&1; }
 for cpu in Nehalem:ref max:avx2; do
     table=${cpu#*:}
