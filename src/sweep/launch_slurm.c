@@ -12,7 +12,8 @@
  * 2. A run's folder is locked while it is trained, so a task that was requeued or submitted twice
  *    does no harm.
  * 3. A task that is preempted or loses its node comes back by itself (--requeue) or is submitted
- *    again; neither counts as a failure of its runs. */
+ *    again; neither counts as a failure of its runs, nor does a node without the study's kernels
+ *    (slurm_nodes.h). */
 #include "base/file.h"
 #include "sweep/launch.h"
 #include "sweep/slurm_calls.h"
@@ -36,12 +37,14 @@ struct task {
     char id[64];
     char name[48]; /* "JOB_TASK", as squeue writes it */
     char job[24];
+    size_t without; /* so many of the nodes that lack the kernels were left out */
 };
 
 struct slurm {
     struct task *task;
     size_t n, room;
-    size_t max_array; /* tasks of one array */
+    struct iso_nodes lacking; /* without the study's kernels */
+    size_t max_array;         /* tasks of one array */
     double last_poll;
     double silent_since; /* when squeue began to fail, 0 when it answers */
     double next_submit;  /* not before: the cluster accepted no more */
@@ -89,12 +92,13 @@ static enum iso_status ask_queue(struct iso_str *lines, const struct slurm *s, s
 
 /* --- tasks of earlier schedulers --- */
 
-static void add_task(struct slurm *s, const char *id, const char *job, size_t index)
+static struct task *add_task(struct slurm *s, const char *id, const char *job, size_t index)
 {
     struct task *t = ISO_PUSH(s->task, s->n, s->room);
     snprintf(t->id, sizeof t->id, "%s", id);
     snprintf(t->job, sizeof t->job, "%s", job);
     snprintf(t->name, sizeof t->name, "%s_%zu", t->job, index);
+    return t;
 }
 
 /* The runs of one task, which are on one line. */
@@ -205,27 +209,30 @@ static enum iso_submitted submit(struct iso_launch *l, const struct iso_record *
                                  struct iso_err *err)
 {
     struct slurm *s = l->state;
-    struct iso_str base = {0}, list = {0}, script = {0}, job = {0};
+    struct iso_str base = {0}, list = {0}, script = {0}, job = {0}, names = {0};
     size_t per = runs_per_task(&l->o, ranks);
     *n_runs = n_tasks * per < n ? n_tasks * per : n;
     next_base(&base, l->o.study);
+    for (size_t i = 0; i < *n_runs; i++) /* of tasks that ended while nobody watched */
+        iso_nodes_read_notes(&s->lacking, &names, &l->o, runs[i]->id, 0);
     for (size_t i = 0; i < *n_runs; i++)
         iso_str_printf(&list, "%s%c", runs[i]->id, (i + 1) % per && i + 1 < *n_runs ? ' ' : '\n');
     iso_slurm_script(&script, &l->o, ranks, base.text);
     enum iso_submitted got = ISO_REFUSED;
     if (write_beside(base.text, ".runs", &list, err) == ISO_OK &&
         write_beside(base.text, ".sh", &script, err) == ISO_OK)
-        got = iso_slurm_submit(&job, &l->o, base.text, n_tasks, ranks, err);
+        got = iso_slurm_submit(&job, &l->o, &s->lacking, base.text, n_tasks, ranks, err);
     if (got == ISO_ACCEPTED && write_beside(base.text, ".job", &job, err) != ISO_OK)
         got = ISO_REFUSED;
     for (size_t i = 0; got == ISO_ACCEPTED && i < *n_runs; i++)
-        add_task(s, runs[i]->id, job.text, i / per + 1);
+        add_task(s, runs[i]->id, job.text, i / per + 1)->without = s->lacking.n;
     if (got != ISO_ACCEPTED)
         remove_submission(base.text);
     iso_str_release(&base);
     iso_str_release(&list);
     iso_str_release(&script);
     iso_str_release(&job);
+    iso_str_release(&names);
     return got;
 }
 
@@ -269,8 +276,10 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
         size_t n_runs, n_tasks = (alike + per - 1) / per;
         n_tasks = n_tasks < most ? n_tasks : most;
         enum iso_submitted got = submit(l, runs + done, alike, ranks, n_tasks, &n_runs, err);
-        if (got == ISO_REFUSED)
+        if (got == ISO_REFUSED) {
+            iso_nodes_explain(&s->lacking, &l->o, err);
             return ISO_IO;
+        }
         if (got == ISO_OVER_LIMIT && n_tasks == 1)
             return wait_for_room(l, n - done, err);
         if (got == ISO_OVER_LIMIT) {
@@ -288,12 +297,19 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
 
 static void end_task(struct iso_launch *l, const struct task *t, const char *state)
 {
+    struct slurm *s = l->state;
+    struct iso_str nodes = {0};
     struct iso_ended *e = iso_launch_ended(l, t->id, iso_str_eq(state, "COMPLETED") ? 0 : -1);
+    bool fresh = iso_nodes_read_notes(&s->lacking, &nodes, &l->o, t->id, t->without);
     e->cancelled = iso_str_eq(state, "CANCELLED");
-    e->blameless = iso_str_eq(state, "PREEMPTED") || iso_str_eq(state, "NODE_FAIL");
-    if (e->code != 0)
+    e->blameless = fresh || iso_str_eq(state, "PREEMPTED") || iso_str_eq(state, "NODE_FAIL");
+    if (nodes.len)
+        snprintf(e->message, sizeof e->message, "%.60s lacks the kernels %.20s%s", nodes.text,
+                 l->o.kernels, fresh ? "" : "; " ISO_NODES_REMEDY);
+    else if (e->code != 0)
         snprintf(e->message, sizeof e->message, "Slurm task %s: %s; see its train.log", t->name,
                  *state ? state : "left the queue without a result");
+    iso_str_release(&nodes);
 }
 
 /* A failure of squeue is an error only when it lasts. */
@@ -354,8 +370,10 @@ static void slurm_farewell(struct iso_launch *l, struct iso_str *out)
 static void slurm_close(struct iso_launch *l)
 {
     struct slurm *s = l->state;
-    if (s)
+    if (s) {
         free(s->task);
+        free(s->lacking.name);
+    }
     free(s);
     l->state = NULL;
 }

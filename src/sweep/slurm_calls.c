@@ -162,11 +162,11 @@ static bool names_a_limit(const char *said)
 }
 
 enum iso_submitted iso_slurm_submit(struct iso_str *job, const struct iso_launch_options *o,
-                                    const char *base, size_t n_tasks, int ranks,
-                                    struct iso_err *err)
+                                    const struct iso_nodes *without, const char *base,
+                                    size_t n_tasks, int ranks, struct iso_err *err)
 {
     struct iso_arena a = {0};
-    const char **argv = ISO_ARENA_NEW_N(&a, const char *, 18 + o->n_flags);
+    const char **argv = ISO_ARENA_NEW_N(&a, const char *, 19 + o->n_flags);
     size_t k = 0;
     int code = 0;
     argv[k++] = "sbatch";
@@ -191,6 +191,8 @@ enum iso_submitted iso_slurm_submit(struct iso_str *job, const struct iso_launch
         argv[k++] = iso_arena_printf(&a, "--time=%s", o->time_limit);
     for (size_t i = 0; i < o->n_flags; i++)
         argv[k++] = o->flags[i]; /* the user's come last and win */
+    if (without->n)
+        argv[k++] = iso_nodes_flag(&a, without, o);
     argv[k++] = iso_arena_printf(&a, "%s.sh", base);
     struct iso_str said = {0};
     enum iso_status st = iso_spawn(&code, job, &said, argv, err);

@@ -2,7 +2,7 @@
 #ifndef ISO_SWEEP_SLURM_CALLS_H
 #define ISO_SWEEP_SLURM_CALLS_H
 
-#include "sweep/launch.h"
+#include "sweep/slurm_nodes.h"
 
 /* Whether they are there. */
 enum iso_status iso_slurm_check(struct iso_err *err);
@@ -19,9 +19,10 @@ bool iso_slurm_alive(const char *state);
 
 /* What became of a submission. */
 enum iso_submitted { ISO_ACCEPTED, ISO_OVER_LIMIT, ISO_REFUSED };
-/* Submits the script BASE.sh as an array of tasks, each with so many ranks; *job is its number. */
+/* Submits the script BASE.sh as an array of tasks, each with so many ranks and on none of the
+ * nodes; *job is its number. */
 enum iso_submitted iso_slurm_submit(struct iso_str *job, const struct iso_launch_options *o,
-                                    const char *base, size_t n_tasks, int ranks,
-                                    struct iso_err *err);
+                                    const struct iso_nodes *without, const char *base,
+                                    size_t n_tasks, int ranks, struct iso_err *err);
 
 #endif
