@@ -323,6 +323,7 @@ static enum iso_status train_all(struct iso_sweep_call *c, double most_budget)
                    .program = trainer(c),
                    .grid = grid.text,
                    .data = c->data,
+                   .kernels = c->grid.kernels,
                    .set = c->set,
                    .n_set = c->n_set,
                    .threads = (int)c->a->threads,

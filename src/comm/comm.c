@@ -5,7 +5,9 @@
 #include "base/str.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int iso_comm_rank(const struct iso_comm *c)
 {
@@ -33,6 +35,16 @@ int iso_comm_launched(void)
     if (!n && getenv("PMIX_RANK")) /* srun with PMIx */
         n = number_in("SLURM_STEP_NUM_TASKS");
     return n;
+}
+
+void iso_comm_host(char host[ISO_HOST])
+{
+    const char *node = getenv("SLURMD_NODENAME");
+    host[ISO_HOST - 1] = '\0';
+    if (node)
+        snprintf(host, ISO_HOST, "%s", node);
+    else
+        gethostname(host, ISO_HOST - 1);
 }
 
 double iso_comm_grace(void)

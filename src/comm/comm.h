@@ -15,11 +15,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { ISO_HOST = 64 }; /* bytes of a machine's name */
+
 struct iso_comm {
     int rank, size;
     pid_t launcher;
     double grace; /* seconds from its SIGTERM to its SIGKILL; INFINITY when we do not know */
-    char host[64];
+    char host[ISO_HOST];
     bool broken;                       /* a rank is lost */
     const volatile sig_atomic_t *stop; /* not 0: this process was asked to stop; may be NULL */
     double longest;                    /* seconds that an exchange took so far, at most */
@@ -31,6 +33,8 @@ enum iso_status iso_comm_open(struct iso_comm **comm, struct iso_err *err);
 void iso_comm_close(struct iso_comm *comm);
 int iso_comm_rank(const struct iso_comm *comm);
 int iso_comm_size(const struct iso_comm *comm);
+/* This machine's name, as its cluster calls it. */
+void iso_comm_host(char host[ISO_HOST]);
 /* What the environment says about the launcher: how many ranks it started (0: there is none), and
  * its grace. */
 int iso_comm_launched(void);

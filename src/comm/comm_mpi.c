@@ -51,7 +51,7 @@ enum iso_status iso_comm_open(struct iso_comm **comm, struct iso_err *err)
     (*comm)->size = size;
     (*comm)->launcher = getppid();
     (*comm)->grace = grace;
-    gethostname((*comm)->host, sizeof(*comm)->host - 1);
+    iso_comm_host((*comm)->host);
     return ISO_OK;
 }
 

@@ -110,4 +110,8 @@ void iso_record_table(struct iso_table *t, const struct iso_record *recs, size_t
 /* The planned columns of a plan. */
 void iso_plan_table(struct iso_table *t, const struct iso_plan_run *runs, size_t n);
 
+/* A trainer whose machine lacks the kernels of a study leaves the run to others, and in the run's
+ * folder a file of this name and the machine's; it holds the name of the kernels. */
+#define ISO_LACKS_KERNELS "lacks-kernels."
+
 #endif

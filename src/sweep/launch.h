@@ -12,6 +12,7 @@ struct iso_launch_options {
     const char *study;       /* absolute */
     const char *program;     /* the trainer: this program, or ISO_TRAIN_PROGRAM in tests */
     const char *grid, *data; /* files for the trainer, absolute */
+    const char *kernels;     /* of the study */
     const char *const *set;  /* key=value for the trainer's --set */
     size_t n_set;
     int threads;       /* per run, or per rank of it */
@@ -36,7 +37,7 @@ struct iso_ended {
     int code;          /* exit code; 128 + signal; -1 when nobody knows */
     bool cancelled;    /* on somebody's wish: do not start it again now */
     bool blameless;    /* it lost its place (preempted, a lost node): not a failure of the run */
-    char message[160]; /* about the end, "" when the code says it all */
+    char message[200]; /* about the end, "" when the code says it all */
 };
 
 struct iso_launch {

@@ -12,15 +12,14 @@
  * 2. A run's folder is locked while it is trained, so a task that was requeued or submitted twice
  *    does no harm.
  * 3. A task that is preempted or loses its node comes back by itself (--requeue) or is submitted
- *    again; neither counts as a failure of its runs. */
+ *    again; neither counts as a failure of its runs, nor does a node without the study's kernels
+ *    (slurm_nodes.h). */
 #include "base/file.h"
 #include "sweep/launch.h"
+#include "sweep/slurm_calls.h"
 #include "sweep/slurm_script.h"
-#include "sweep/spawn.h"
 #include "sweep/sweep.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +29,6 @@
 /* Seconds that squeue may fail: controllers are restarted, and the tasks do not mind. */
 static const double silence_seconds = 300;
 
-/* Tasks of an array where the cluster does not say: MaxArraySize is 1001 unless it is set. */
-enum { USUAL_ARRAY = 1000 };
 /* Seconds before the next try when the cluster accepts no more tasks, at most. */
 static const double pause_seconds = 30;
 
@@ -40,51 +37,19 @@ struct task {
     char id[64];
     char name[48]; /* "JOB_TASK", as squeue writes it */
     char job[24];
+    size_t without; /* so many of the nodes that lack the kernels were left out */
 };
 
 struct slurm {
     struct task *task;
     size_t n, room;
-    size_t max_array; /* tasks of one array */
+    struct iso_nodes lacking; /* without the study's kernels */
+    size_t max_array;         /* tasks of one array */
     double last_poll;
     double silent_since; /* when squeue began to fail, 0 when it answers */
     double next_submit;  /* not before: the cluster accepted no more */
     bool full;           /* and the user knows */
 };
-
-/* --- running Slurm's programs --- */
-
-static enum iso_status need(int code, const char *program, const struct iso_str *said,
-                            struct iso_err *err)
-{
-    if (code == 0)
-        return ISO_OK;
-    if (code == 127)
-        return iso_fail(err, ISO_MISSING,
-                        "cannot run %s; is Slurm installed here and its programs in PATH?",
-                        program);
-    return iso_fail(err, ISO_IO, "%s failed with exit %d: %.500s", program, code,
-                    iso_str_text(said));
-}
-
-/* Tasks that an array may have: the cluster's MaxArraySize is one more than the last index. */
-static size_t ask_max_array(void)
-{
-    struct iso_str out = {0}, said = {0};
-    size_t n = USUAL_ARRAY;
-    int code;
-    if (iso_spawn(&code, &out, &said, (const char *const[]){"scontrol", "show", "config", NULL},
-                  NULL) == ISO_OK &&
-        code == 0) {
-        const char *at = strstr(iso_str_text(&out), "\nMaxArraySize");
-        const char *value = at ? strchr(at, '=') : NULL;
-        long size = value ? strtol(value + 1, NULL, 10) : 0;
-        n = size > 1 ? (size_t)size - 1 : n;
-    }
-    iso_str_release(&out);
-    iso_str_release(&said);
-    return n;
-}
 
 static enum iso_status slurm_open(struct iso_launch *l, struct iso_err *err)
 {
@@ -95,50 +60,12 @@ static enum iso_status slurm_open(struct iso_launch *l, struct iso_err *err)
                         "%s: a backslash or a line end in the name of a study is more than sbatch "
                         "can carry; rename the folder",
                         l->o.study);
-    struct iso_str out = {0}, said = {0};
-    int code;
-    enum iso_status st =
-        iso_spawn(&code, &out, &said, (const char *const[]){"squeue", "--version", NULL}, err);
-    if (st == ISO_OK)
-        st = need(code, "squeue", &said, err);
+    enum iso_status st = iso_slurm_check(err);
     if (st == ISO_OK)
         st = iso_dir_make(iso_path_in(l->o.study, "slurm").text, err);
     if (st == ISO_OK)
-        s->max_array = ask_max_array();
-    iso_str_release(&said);
-    iso_str_release(&out);
+        s->max_array = iso_slurm_max_array();
     return st;
-}
-
-/* --- what the queue says --- */
-
-/* States in which a task will run, runs, or runs again. */
-static bool is_alive(const char *state)
-{
-    static const char *const alive[] = {"PENDING",       "RUNNING",      "SUSPENDED", "CONFIGURING",
-                                        "COMPLETING",    "STAGE_OUT",    "SIGNALING", "REQUEUED",
-                                        "REQUEUE_FED",   "REQUEUE_HOLD", "RESIZING",  "STOPPED",
-                                        "RESV_DEL_HOLD", "SPECIAL_EXIT"};
-    for (size_t i = 0; i < sizeof alive / sizeof *alive; i++)
-        if (iso_str_eq(state, alive[i]))
-            return true;
-    return false;
-}
-
-/* The state of a task in lines of "JOB_TASK|STATE", as a word; false when it is not there. */
-static bool find_state(char state[32], const char *lines, const char *name)
-{
-    size_t len = strlen(name);
-    for (const char *at = lines; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
-        if (strncmp(at, name, len) != 0 || at[len] != '|')
-            continue;
-        size_t n = 0;
-        for (const char *p = at + len + 1; n < 31 && (isupper((unsigned char)*p) || *p == '_'); p++)
-            state[n++] = *p; /* stops at "CANCELLED by 1000" */
-        state[n] = '\0';
-        return true;
-    }
-    return false;
 }
 
 /* Distinct job numbers of the tasks, joined by commas. */
@@ -153,48 +80,25 @@ static void list_jobs(struct iso_str *out, const struct slurm *s)
     }
 }
 
-/* What squeue and sacct know about the tasks: lines of "JOB_TASK|STATE".  A job that squeue has
- * forgotten makes it fail, so each is asked alone; a queue that does not answer is an error. */
+/* What Slurm knows about the tasks. */
 static enum iso_status ask_queue(struct iso_str *lines, const struct slurm *s, struct iso_err *err)
 {
-    struct iso_str jobs = {0}, out = {0}, said = {0};
-    char *at, *save = NULL;
-    int code;
-    enum iso_status st = ISO_OK;
+    struct iso_str jobs = {0};
     list_jobs(&jobs, s);
-    for (at = jobs.len ? strtok_r(jobs.text, ",", &save) : NULL; st == ISO_OK && at;
-         at = strtok_r(NULL, ",", &save)) {
-        st = iso_spawn(
-            &code, &out, &said,
-            (const char *const[]){"squeue", "-h", "-r", "-t", "all", "-j", at, "-o", "%i|%T", NULL},
-            err);
-        if (st == ISO_OK && code == 0)
-            iso_str_puts(lines, iso_str_text(&out));
-        else if (st == ISO_OK && !strstr(iso_str_text(&said), "Invalid job id"))
-            st = need(code, "squeue", &said, err);
-        if (st != ISO_OK)
-            break;
-        st = iso_spawn(
-            &code, &out, &said,
-            (const char *const[]){"sacct", "-n", "-P", "-X", "-j", at, "-o", "JobID,State", NULL},
-            err);
-        if (st == ISO_OK && code == 0) /* without accounting it fails, and that is fine */
-            iso_str_puts(lines, iso_str_text(&out));
-    }
+    enum iso_status st = iso_slurm_ask(lines, iso_str_text(&jobs), err);
     iso_str_release(&jobs);
-    iso_str_release(&said);
-    iso_str_release(&out);
     return st;
 }
 
 /* --- tasks of earlier schedulers --- */
 
-static void add_task(struct slurm *s, const char *id, const char *job, size_t index)
+static struct task *add_task(struct slurm *s, const char *id, const char *job, size_t index)
 {
     struct task *t = ISO_PUSH(s->task, s->n, s->room);
     snprintf(t->id, sizeof t->id, "%s", id);
     snprintf(t->job, sizeof t->job, "%s", job);
     snprintf(t->name, sizeof t->name, "%s_%zu", t->job, index);
+    return t;
 }
 
 /* The runs of one task, which are on one line. */
@@ -241,7 +145,8 @@ static enum iso_status slurm_adopt(struct iso_launch *l, bool *running,
         st = ask_queue(&lines, s, err);
     size_t kept = 0;
     for (size_t i = 0; st == ISO_OK && i < s->n; i++) {
-        if (!find_state(state, iso_str_text(&lines), s->task[i].name) || !is_alive(state))
+        if (!iso_slurm_state(state, iso_str_text(&lines), s->task[i].name) ||
+            !iso_slurm_alive(state))
             continue;
         for (size_t k = 0; k < n; k++)
             if (iso_str_eq(runs[k].id, s->task[i].id))
@@ -292,93 +197,6 @@ static void remove_submission(const char *base)
     }
 }
 
-/* Cuts what `sbatch --parsable` printed, "123" or "123;cluster", to the number. */
-static enum iso_status cut_to_number(struct iso_str *job, struct iso_err *err)
-{
-    size_t digits = strspn(iso_str_text(job), "0123456789");
-    if (digits == 0 || !strchr(";\n", job->text[digits])) /* strchr finds the end, too */
-        return iso_fail(err, ISO_BAD_INPUT,
-                        "sbatch printed \"%.200s\" in place of a job number; squeue shows whether "
-                        "the job is there all the same",
-                        iso_str_text(job));
-    job->len = digits;
-    job->text[digits] = '\0';
-    return ISO_OK;
-}
-
-/* A file name in which sbatch expands nothing. */
-static const char *plain_name(struct iso_arena *a, const char *path)
-{
-    char *out = ISO_ARENA_NEW_N(a, char, 2 * strlen(path) + 1), *to = out;
-    for (; *path; path++) {
-        if (*path == '%')
-            *to++ = '%';
-        *to++ = *path;
-    }
-    *to = '\0';
-    return out;
-}
-
-/* Memory goes by CPU for ranks, too: how many of them share a node is for the cluster to say. */
-static const char *memory_flag(struct iso_arena *a, const struct iso_launch_options *o, int ranks)
-{
-    double mb = o->bytes / 1048576 + 256; /* of one run, or of one rank of it */
-    return o->mem_per_cpu || ranks > 1
-               ? iso_arena_printf(a, "--mem-per-cpu=%.0fM", ceil(mb / o->threads))
-               : iso_arena_printf(a, "--mem=%.0fM", ceil(mb * o->per_task));
-}
-
-/* What became of a submission. */
-enum submitted { ACCEPTED, OVER_LIMIT, REFUSED };
-
-/* Clusters limit how many tasks a user may have, by association, QOS, or in all. */
-static bool names_a_limit(const char *said)
-{
-    return strcasestr(said, "limit") || strcasestr(said, "temporarily unable");
-}
-
-static enum submitted call_sbatch(struct iso_str *job, const struct iso_launch_options *o,
-                                  const char *base, size_t n_tasks, int ranks, struct iso_err *err)
-{
-    struct iso_arena a = {0};
-    const char **argv = ISO_ARENA_NEW_N(&a, const char *, 18 + o->n_flags);
-    size_t k = 0;
-    int code = 0;
-    argv[k++] = "sbatch";
-    argv[k++] = "--parsable";
-    argv[k++] = o->at_once ? iso_arena_printf(&a, "--array=1-%zu%%%d", n_tasks, o->at_once)
-                           : iso_arena_printf(&a, "--array=1-%zu", n_tasks);
-    argv[k++] = "--job-name=isodepth";
-    argv[k++] = iso_arena_printf(&a, "--output=%s.log", plain_name(&a, base));
-    argv[k++] = "--open-mode=append";
-    argv[k++] = "--requeue";
-    argv[k++] = "--signal=B:USR1@120";
-    argv[k++] =
-        iso_arena_printf(&a, "--cpus-per-task=%d", o->threads * (ranks > 1 ? 1 : o->per_task));
-    argv[k++] = memory_flag(&a, o, ranks);
-    if (ranks > 1)
-        argv[k++] = iso_arena_printf(&a, "--ntasks=%d", ranks);
-    if (ranks > 1 && o->nodes)
-        argv[k++] = iso_arena_printf(&a, "--nodes=%d", o->nodes);
-    if (o->partition)
-        argv[k++] = iso_arena_printf(&a, "--partition=%s", o->partition);
-    if (o->time_limit)
-        argv[k++] = iso_arena_printf(&a, "--time=%s", o->time_limit);
-    for (size_t i = 0; i < o->n_flags; i++)
-        argv[k++] = o->flags[i]; /* the user's come last and win */
-    argv[k++] = iso_arena_printf(&a, "%s.sh", base);
-    struct iso_str said = {0};
-    enum iso_status st = iso_spawn(&code, job, &said, argv, err);
-    bool limit = st == ISO_OK && code != 0 && names_a_limit(iso_str_text(&said));
-    if (st == ISO_OK)
-        st = need(code, "sbatch", &said, err);
-    if (st == ISO_OK)
-        st = cut_to_number(job, err);
-    iso_str_release(&said);
-    iso_arena_release(&a);
-    return st == ISO_OK ? ACCEPTED : limit ? OVER_LIMIT : REFUSED;
-}
-
 /* Runs that one task trains: those of several ranks have it to themselves. */
 static size_t runs_per_task(const struct iso_launch_options *o, int ranks)
 {
@@ -386,31 +204,35 @@ static size_t runs_per_task(const struct iso_launch_options *o, int ranks)
 }
 
 /* Submits the first n_tasks tasks of the runs, *n_runs of them, each with so many ranks. */
-static enum submitted submit(struct iso_launch *l, const struct iso_record *const *runs, size_t n,
-                             int ranks, size_t n_tasks, size_t *n_runs, struct iso_err *err)
+static enum iso_submitted submit(struct iso_launch *l, const struct iso_record *const *runs,
+                                 size_t n, int ranks, size_t n_tasks, size_t *n_runs,
+                                 struct iso_err *err)
 {
     struct slurm *s = l->state;
-    struct iso_str base = {0}, list = {0}, script = {0}, job = {0};
+    struct iso_str base = {0}, list = {0}, script = {0}, job = {0}, names = {0};
     size_t per = runs_per_task(&l->o, ranks);
     *n_runs = n_tasks * per < n ? n_tasks * per : n;
     next_base(&base, l->o.study);
+    for (size_t i = 0; i < *n_runs; i++) /* of tasks that ended while nobody watched */
+        iso_nodes_read_notes(&s->lacking, &names, &l->o, runs[i]->id, 0);
     for (size_t i = 0; i < *n_runs; i++)
         iso_str_printf(&list, "%s%c", runs[i]->id, (i + 1) % per && i + 1 < *n_runs ? ' ' : '\n');
     iso_slurm_script(&script, &l->o, ranks, base.text);
-    enum submitted got = REFUSED;
+    enum iso_submitted got = ISO_REFUSED;
     if (write_beside(base.text, ".runs", &list, err) == ISO_OK &&
         write_beside(base.text, ".sh", &script, err) == ISO_OK)
-        got = call_sbatch(&job, &l->o, base.text, n_tasks, ranks, err);
-    if (got == ACCEPTED && write_beside(base.text, ".job", &job, err) != ISO_OK)
-        got = REFUSED;
-    for (size_t i = 0; got == ACCEPTED && i < *n_runs; i++)
-        add_task(s, runs[i]->id, job.text, i / per + 1);
-    if (got != ACCEPTED)
+        got = iso_slurm_submit(&job, &l->o, &s->lacking, base.text, n_tasks, ranks, err);
+    if (got == ISO_ACCEPTED && write_beside(base.text, ".job", &job, err) != ISO_OK)
+        got = ISO_REFUSED;
+    for (size_t i = 0; got == ISO_ACCEPTED && i < *n_runs; i++)
+        add_task(s, runs[i]->id, job.text, i / per + 1)->without = s->lacking.n;
+    if (got != ISO_ACCEPTED)
         remove_submission(base.text);
     iso_str_release(&base);
     iso_str_release(&list);
     iso_str_release(&script);
     iso_str_release(&job);
+    iso_str_release(&names);
     return got;
 }
 
@@ -453,12 +275,14 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
         size_t per = runs_per_task(&l->o, ranks), alike = count_alike(&l->o, runs + done, n - done);
         size_t n_runs, n_tasks = (alike + per - 1) / per;
         n_tasks = n_tasks < most ? n_tasks : most;
-        enum submitted got = submit(l, runs + done, alike, ranks, n_tasks, &n_runs, err);
-        if (got == REFUSED)
+        enum iso_submitted got = submit(l, runs + done, alike, ranks, n_tasks, &n_runs, err);
+        if (got == ISO_REFUSED) {
+            iso_nodes_explain(&s->lacking, &l->o, err);
             return ISO_IO;
-        if (got == OVER_LIMIT && n_tasks == 1)
+        }
+        if (got == ISO_OVER_LIMIT && n_tasks == 1)
             return wait_for_room(l, n - done, err);
-        if (got == OVER_LIMIT) {
+        if (got == ISO_OVER_LIMIT) {
             most = n_tasks / 2;
             continue;
         }
@@ -473,12 +297,19 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
 
 static void end_task(struct iso_launch *l, const struct task *t, const char *state)
 {
+    struct slurm *s = l->state;
+    struct iso_str nodes = {0};
     struct iso_ended *e = iso_launch_ended(l, t->id, iso_str_eq(state, "COMPLETED") ? 0 : -1);
+    bool fresh = iso_nodes_read_notes(&s->lacking, &nodes, &l->o, t->id, t->without);
     e->cancelled = iso_str_eq(state, "CANCELLED");
-    e->blameless = iso_str_eq(state, "PREEMPTED") || iso_str_eq(state, "NODE_FAIL");
-    if (e->code != 0)
+    e->blameless = fresh || iso_str_eq(state, "PREEMPTED") || iso_str_eq(state, "NODE_FAIL");
+    if (nodes.len)
+        snprintf(e->message, sizeof e->message, "%.60s lacks the kernels %.20s%s", nodes.text,
+                 l->o.kernels, fresh ? "" : "; " ISO_NODES_REMEDY);
+    else if (e->code != 0)
         snprintf(e->message, sizeof e->message, "Slurm task %s: %s; see its train.log", t->name,
                  *state ? state : "left the queue without a result");
+    iso_str_release(&nodes);
 }
 
 /* A failure of squeue is an error only when it lasts. */
@@ -511,7 +342,7 @@ static enum iso_status slurm_poll(struct iso_launch *l, struct iso_err *err)
     size_t kept = 0;
     for (size_t i = 0; i < s->n; i++) {
         char state[32] = "";
-        if (find_state(state, iso_str_text(&lines), s->task[i].name) && is_alive(state))
+        if (iso_slurm_state(state, iso_str_text(&lines), s->task[i].name) && iso_slurm_alive(state))
             s->task[kept++] = s->task[i];
         else
             end_task(l, &s->task[i], state);
@@ -539,8 +370,10 @@ static void slurm_farewell(struct iso_launch *l, struct iso_str *out)
 static void slurm_close(struct iso_launch *l)
 {
     struct slurm *s = l->state;
-    if (s)
+    if (s) {
         free(s->task);
+        free(s->lacking.name);
+    }
     free(s);
     l->state = NULL;
 }

@@ -148,11 +148,24 @@ static void read_first_kernels(struct iso_job *j, char name[32])
     snprintf(name, 32, "%s", kernels ? kernels : "");
 }
 
+/* A study's scheduler learns from a note that this machine will not do. */
+static void leave_note(struct iso_job *j, const char *host)
+{
+    const char *kernels = j->s->grid.kernels;
+    const char *name = iso_arena_printf(&j->arena, ISO_LACKS_KERNELS "%s", host);
+    if (iso_file_exists(iso_job_path(j, "run.json")))
+        (void)iso_file_write(iso_job_path(j, name), kernels, strlen(kernels), NULL);
+}
+
 static enum iso_status find_kernels(struct iso_job *j)
 {
+    char host[ISO_HOST];
     enum iso_status st = iso_kern_find(&j->kern, j->s->grid.kernels, j->err);
-    return st == ISO_OK ? ISO_OK
-                        : iso_fail_in(j->err, st, "run %s is left to other machines", j->run.id);
+    if (st == ISO_OK)
+        return ISO_OK;
+    iso_comm_host(host);
+    leave_note(j, host);
+    return iso_fail_in(j->err, st, "%s leaves run %s to other machines", host, j->run.id);
 }
 
 /* Names the kernels where the settings do not: those of ISO_CPU, of the run's first start, or this

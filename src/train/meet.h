@@ -10,7 +10,7 @@ struct iso_rank_card {
     char version[32], compiler[32];
     char kernels[32];
     char run[128]; /* the identity of the run: settings and data */
-    char host[64];
+    char host[ISO_HOST];
     char cores[24]; /* which ones it may run on, as a hash */
 };
 

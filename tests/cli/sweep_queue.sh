@@ -107,6 +107,31 @@ sweep pushed --retries 0 > out 2> log || { cat log; fail "a preempted task"; }
 want 'PREEMPTED' log "a preempted task"
 want '6 runs: 6 done' out "a preempted task"
 
+# A node without the study's kernels is left out of the next submission, beside those that the user
+# leaves out.  A run that comes back from it all the same has failed.
+cat > old_node <<'END'
+#!/usr/bin/env bash
+while [ "$1" != --out ]; do shift; done
+printf %s "$LACKS" > "$2/lacks-kernels.n1"
+exit 1
+END
+chmod +x old_node
+flags=(--retries 1 --sbatch=-xn7 --sbatch=--exclude=n8 --set budgets='[2e10]' --set widths='[1]')
+: > fake/calls
+LACKS=avx2 ISO_TRAIN_PROGRAM=$tmp/old_node sweep old --set kernels=avx2 "${flags[@]}" > out 2> log
+[ $? = 1 ] || { cat log; fail "a node that is not left out: exit"; }
+[ "$(grep -c 'is retried: n1 lacks the kernels avx2$' log)" = 1 ] || { cat log; fail "the first time"; }
+[ "$(grep -c 'is retried: n1 lacks the kernels avx2; set kernels' log)" = 1 ] || { cat log; fail "the second time"; }
+want 'failed: n1 lacks the kernels avx2; set kernels: to what all nodes have' log "the third time"
+[ "$(grep -c -- ' --exclude=n7,n8,n1 [^ ]*sh$' fake/calls) $(wc -l < fake/calls)" = "2 3" ] ||
+    { cat fake/calls; fail "which nodes are left out"; }
+LACKS=ref ISO_TRAIN_PROGRAM=$tmp/old_node sweep old --set kernels=avx2 "${flags[@]}" > out 2> log
+grep -q lacks log && { cat log; fail "other kernels count"; }
+# A note that nobody has read yet.
+printf avx2 > "$(echo old/runs/*)/lacks-kernels.n3"
+sweep old --set kernels=avx2 "${flags[@]}" > out 2> log || { cat log; fail "after a note"; }
+tail -n 1 fake/calls | grep -q -- ' --exclude=n7,n8,n3 [^ ]*sh$' || { cat fake/calls; fail "a note from before"; }
+
 # Resumed by its name alone it goes to the queue again, with the same options.
 rm -r few/runs/*; calls=$(wc -l < fake/calls)
 timeout -k 5 60 "$iso" sweep --no-fit --poll 0.2 --out few > out 2> log || { cat log; fail "resuming"; }

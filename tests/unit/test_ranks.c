@@ -233,6 +233,19 @@ static void test_alone(void **state)
     assert_int_equal(iso_comm_launched(), 0);
 }
 
+/* The cluster's name of a machine, where it has one. */
+static void test_host(void **state)
+{
+    (void)state;
+    char host[ISO_HOST], node[ISO_HOST];
+    unsetenv("SLURMD_NODENAME");
+    iso_comm_host(host);
+    assert_true(*host);
+    setenv("SLURMD_NODENAME", "n17", 1);
+    iso_comm_host(node);
+    assert_string_equal(node, "n17");
+}
+
 /* mpirun has a second between its last two signals, unless it is told otherwise; of other launchers
  * nothing is known. */
 static void test_grace(void **state)
@@ -252,7 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes),           cmocka_unit_test(test_owners),
         cmocka_unit_test(test_states_of_ranks), cmocka_unit_test(test_cards),
-        cmocka_unit_test(test_alone),           cmocka_unit_test(test_grace),
+        cmocka_unit_test(test_alone),           cmocka_unit_test(test_host),
+        cmocka_unit_test(test_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
