@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "comm/comm.h"
+#include "train/meet.h"
 #include "train/run.h"
 
 struct train_args {
@@ -83,7 +84,9 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         return st;
     if (iso_comm_rank(o.comm) > 0)
         iso_log_set_level(ISO_LOG_QUIET);
-    st = iso_comm_agree(o.comm, read_settings(&s, &arena, a, ops.at[0], err), err);
+    st = iso_ranks_same_program(o.comm, err);
+    if (st == ISO_OK)
+        st = iso_comm_agree(o.comm, read_settings(&s, &arena, a, ops.at[0], err), err);
     if (st == ISO_OK)
         st = iso_train_run(&s, &o, err);
     iso_arena_release(&arena);

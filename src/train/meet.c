@@ -1,6 +1,7 @@
 /* The meeting of the ranks: see meet.h. */
 #include "train/meet.h"
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -11,6 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The bits of a run rest on the program file; its version says less. */
+static void hash_program(char out[24])
+{
+    struct iso_map file;
+    if (iso_map_open(&file, "/proc/self/exe", NULL) != ISO_OK)
+        return;
+    snprintf(out, 24, "%016" PRIx64, iso_xxh64(file.bytes, file.len, 0));
+    iso_map_close(&file);
+}
+
 struct iso_rank_card iso_rank_card(const char *kernels, const char *run, const char *host)
 {
     struct iso_rank_card c = {0};
@@ -19,6 +30,7 @@ struct iso_rank_card iso_rank_card(const char *kernels, const char *run, const c
     sched_getaffinity(0, sizeof cores, &cores);
     snprintf(c.version, sizeof c.version, "%s", ISODEPTH_VERSION);
     snprintf(c.compiler, sizeof c.compiler, "%s", __VERSION__);
+    hash_program(c.program);
     snprintf(c.kernels, sizeof c.kernels, "%s", kernels);
     snprintf(c.run, sizeof c.run, "%s", run);
     snprintf(c.host, sizeof c.host, "%s", host);
@@ -29,7 +41,8 @@ struct iso_rank_card iso_rank_card(const char *kernels, const char *run, const c
 static bool same(const struct iso_rank_card *a, const struct iso_rank_card *b)
 {
     return iso_str_eq(a->version, b->version) && iso_str_eq(a->compiler, b->compiler) &&
-           iso_str_eq(a->kernels, b->kernels) && iso_str_eq(a->run, b->run);
+           iso_str_eq(a->program, b->program) && iso_str_eq(a->kernels, b->kernels) &&
+           iso_str_eq(a->run, b->run);
 }
 
 enum iso_status iso_rank_cards_agree(const struct iso_rank_card *card, int n, struct iso_err *err)
@@ -38,9 +51,10 @@ enum iso_status iso_rank_cards_agree(const struct iso_rank_card *card, int n, st
     int others = 0;
     for (int i = 0; i < n; i++)
         if (i == 0 || !same(&card[i], &card[0])) {
-            iso_str_printf(&list, "\n  rank %d on %s: isodepth %s, compiler %s, kernels %s, %s", i,
-                           card[i].host, card[i].version, card[i].compiler, card[i].kernels,
-                           card[i].run);
+            iso_str_printf(&list, "\n  rank %d on %s: isodepth %s, compiler %s, program %s", i,
+                           card[i].host, card[i].version, card[i].compiler, card[i].program);
+            if (*card[i].run)
+                iso_str_printf(&list, ", kernels %s, %s", card[i].kernels, card[i].run);
             others += i > 0;
         }
     enum iso_status st = ISO_OK;
@@ -51,6 +65,13 @@ enum iso_status iso_rank_cards_agree(const struct iso_rank_card *card, int n, st
                       iso_str_text(&list));
     iso_str_release(&list);
     return st;
+}
+
+enum iso_status iso_ranks_same_program(struct iso_comm *comm, struct iso_err *err)
+{
+    int mates;
+    struct iso_rank_card mine = iso_rank_card("", "", comm ? comm->host : "");
+    return iso_ranks_meet(comm, &mates, &mine, err);
 }
 
 enum iso_status iso_ranks_meet(struct iso_comm *comm, int *mates, const struct iso_rank_card *mine,

@@ -43,6 +43,9 @@ two=("$I" -q train run.yaml --out two --threads 1)
 refused 'the ranks differ' mpirun --oversubscribe -n 1 -x ISO_CPU=ref "${two[@]}" : -n 1 "${two[@]}"
 grep -q 'rank 0 on .* kernels ref' log && grep -q 'rank 1 on .* kernels [a-z]*' log || fail "the list: $(cat log)"
 refused 'the ranks differ' mpirun --oversubscribe -n 1 "${two[@]}" : -n 1 "${two[@]}" --set seed=3
+cp "$I" another && echo >>another # another build of the same version
+refused 'the ranks differ' mpirun --oversubscribe -n 1 "${two[@]}" : -n 1 ./another "${two[@]:1}"
+grep -q 'rank 1 on .* program [0-9a-f]*$' log || fail "the list: $(cat log)"
 refused 'rank 1 on .*nowhere: no such' mpirun --oversubscribe -n 1 "${two[@]}" : -n 1 "${two[@]}" --data nowhere
 refused '7 ranks, but a batch .* has 6 lanes' ranks 7 "${two[@]}"
 refused 'rank 1 on .*needs .* GB .* allowed' mpirun --oversubscribe -n 1 "${two[@]}" : -n 1 "${two[@]}" --memory 0.002

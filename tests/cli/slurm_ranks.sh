@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs of two ranks on the two nodes of a real Slurm: the numbers of one process; a time-limit
-# signal saves and requeues, a rank that dies ends the other and the run is submitted again,
-# scancel saves.
+# Runs of two ranks on the two nodes of a real Slurm, by srun and by mpirun: the numbers of one
+# process; a time-limit signal saves and requeues, a rank that dies ends the other and the run is
+# submitted again, scancel saves.
 set -u
 . "$(dirname "$0")/top.bash"
 skip() { echo "$*"; exit 77; }
@@ -39,6 +39,21 @@ numbers quiet | diff - want || fail "other numbers on ranks"
     fail "the large runs come first: $(cat quiet/slurm/1.runs)"
 grep -q 'NodeList=n\[1-2\]' slurmctld.log || fail "both nodes: $(grep NodeList slurmctld.log)"
 [ "$(grep -l '2 ranks of 1 threads' quiet/runs/*/train.log | wc -l)" = 2 ] || fail "which runs have ranks"
+
+# Where srun has no PMIx, mpirun starts the ranks, with time to save when it is ended.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mkdir bin
+cat >bin/mpirun <<END
+#!/usr/bin/env bash
+echo "\$OMPI_MCA_odls_base_sigkill_timeout" >>$tmp/grace
+exec $(command -v mpirun) "\$@"
+END
+chmod +x bin/mpirun
+"$iso" sweep "${grid[@]}" "${sizes[@]}" "${slurm[@]}" --ranks-from 3e10 --out by_mpirun \
+    --prologue "PATH=$tmp/bin:\$PATH; srun() { [ \$1 = --mpi=list ] || command srun \"\$@\"; }" >out 2>log ||
+    { cat log; tail by_mpirun/runs/*/train.log by_mpirun/slurm/*.log; fail "mpirun in a task"; }
+numbers by_mpirun | diff - want || fail "other numbers with mpirun"
+[ "$(xargs <grace)" = "10 10" ] || fail "mpirun in a task: it waits $(cat grace) s"
 
 # One longer run: the time is up, a rank is killed, somebody cancels.
 one=(--set budgets='[4e11]' --set widths='[2]' --set save_every=50)
