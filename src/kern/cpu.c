@@ -105,6 +105,13 @@ bool iso_cpu_amx(void)
     return has_amx(&c);
 }
 
+bool iso_cpu_amd(void)
+{
+    unsigned most, name[3] = {0}; /* "AuthenticAMD", in this order of registers */
+    return __get_cpuid(0, &most, &name[0], &name[2], &name[1]) &&
+           memcmp(name, "AuthenticAMD", sizeof name) == 0;
+}
+
 const char *iso_cpu_features(void)
 {
     static _Thread_local char text[128];

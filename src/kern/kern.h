@@ -155,6 +155,7 @@ struct iso_kern_set {
     const char *name;
     bool (*runs_here)(void);          /* whether this CPU and its operating system can */
     void (*fill)(struct iso_kern *k); /* overrides what the set has */
+    bool (*fast_here)(void);          /* whether it beats the sets before it, given it runs here */
 };
 
 extern const struct iso_kern_set iso_kern_sets[]; /* slowest first; the end has a NULL name */

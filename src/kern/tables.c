@@ -12,14 +12,14 @@ static void fill_nothing(struct iso_kern *k)
 }
 
 const struct iso_kern_set iso_kern_sets[] = {
-    {"ref", iso_cpu_any, fill_nothing},
+    {"ref", iso_cpu_any, fill_nothing, iso_cpu_any},
 #if defined(__x86_64__)
-    {"avx2", iso_cpu_avx2, iso_kern_fill_avx2},
-    /* Before avx512, so that only ISO_CPU chooses it: where we could time both, it has 0.6 of
-     * avx512's speed (SPEED.md), and it is less exact. */
-    {"avx512bf16", iso_cpu_avx512bf16, iso_kern_fill_avx512bf16},
-    {"avx512", iso_cpu_avx512, iso_kern_fill_avx512},
-    {"amx", iso_cpu_amx, iso_kern_fill_amx},
+    {"avx2", iso_cpu_avx2, iso_kern_fill_avx2, iso_cpu_any},
+    {"avx512", iso_cpu_avx512, iso_kern_fill_avx512, iso_cpu_any},
+    /* AMD's CPUs start as many dot products of pairs a cycle as multiply-adds, Intel's half as
+     * many: 1.2 to 1.45 times avx512's speed on the one, 0.6 on the other (SPEED.md). */
+    {"avx512bf16", iso_cpu_avx512bf16, iso_kern_fill_avx512bf16, iso_cpu_amd},
+    {"amx", iso_cpu_amx, iso_kern_fill_amx, iso_cpu_any},
 #endif
     {0},
 };
@@ -77,7 +77,7 @@ enum iso_status iso_kern_best(const struct iso_kern **k, struct iso_err *err)
         return st == ISO_OK ? ISO_OK : iso_fail_in(err, st, "ISO_CPU");
     }
     int best = N_SETS - 1;
-    while (!iso_kern_sets[best].runs_here())
+    while (!iso_kern_sets[best].runs_here() || !iso_kern_sets[best].fast_here())
         best--;
     *k = table(best);
     return ISO_OK;

@@ -30,5 +30,7 @@ bool iso_cpu_avx2(void);
 bool iso_cpu_avx512(void);
 bool iso_cpu_avx512bf16(void);
 bool iso_cpu_amx(void);
+/* Whether AMD made it. */
+bool iso_cpu_amd(void);
 
 #endif
