@@ -230,16 +230,6 @@ static void budget_memory(struct iso_sweep_call *c, struct iso_schedule_options 
     }
 }
 
-static const char *trainer(struct iso_sweep_call *c)
-{
-    const char *given = getenv("ISO_TRAIN_PROGRAM");
-    char self[PATH_MAX];
-    if (given)
-        return given;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    return n > 0 ? iso_arena_strndup(&c->arena, self, (size_t)n) : "isodepth";
-}
-
 /* Plans; where `keep` is set the study still wants what it wanted, reused runs among it. */
 static enum iso_status plan_study(struct iso_sweep_call *c, bool keep)
 {
@@ -295,7 +285,7 @@ static enum iso_status check_kernels(const struct iso_sweep_call *c)
 /* Ranks take whole lanes, and this program must be able to have them. */
 static enum iso_status check_ranks(const struct iso_sweep_call *c)
 {
-    if (c->a->ranks > 1 && !ISO_HAVE_MPI && !getenv("ISO_TRAIN_PROGRAM"))
+    if (c->a->ranks > 1 && !ISO_HAVE_MPI && c->own_program)
         return iso_fail(c->err, ISO_MISSING,
                         "--ranks: this program was built without MPI; install libopenmpi-dev and "
                         "build again");
@@ -320,7 +310,8 @@ static enum iso_status train_all(struct iso_sweep_call *c, double most_budget)
     struct iso_schedule_options o = {
         .launcher = c->launcher,
         .launch = {.study = c->sw.dir,
-                   .program = trainer(c),
+                   .program = c->program,
+                   .own = c->own_program,
                    .grid = grid.text,
                    .data = c->data,
                    .kernels = c->grid.kernels,
@@ -537,12 +528,24 @@ static enum iso_status recall(struct iso_sweep_call *c)
     return st;
 }
 
+/* Looks once, at the start: the link names no file any more when another has taken its place. */
+static void find_trainer(struct iso_sweep_call *c)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+    c->program = getenv("ISO_TRAIN_PROGRAM");
+    c->own_program = !c->program && n > 0;
+    if (!c->program)
+        c->program = n > 0 ? iso_arena_strndup(&c->arena, self, (size_t)n) : "isodepth";
+}
+
 static enum iso_status prepare(struct iso_sweep_call *c, struct iso_operands ops)
 {
     struct iso_sweep_args *a = c->a;
     if (!a->out && !(a->dry_run && ops.n))
         return iso_fail(c->err, ISO_USAGE, "--out STUDY is missing: the folder of the study");
     c->path = ops.n ? ops.at[0] : NULL;
+    find_trainer(c);
     enum iso_status st = ops.n || a->rebuild ? ISO_OK : recall(c);
     c->given = *a;
     a->threads = a->threads ? a->threads : 1;

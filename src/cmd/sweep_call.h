@@ -34,6 +34,8 @@ struct iso_sweep_call {
     double tokens;                  /* that it has for training */
     struct iso_adaptions adaptions; /* of --adapt, as the study has them */
     const struct iso_launcher *launcher;
+    const char *program; /* that trains: see launch.h */
+    bool own_program;
     struct iso_sweep sw;
     struct iso_live_page page;
     struct iso_err *err;
