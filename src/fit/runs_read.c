@@ -606,11 +606,12 @@ enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, s
     if (st == ISO_OK)
         st = iso_runs_finish(runs, err);
     if (st == ISO_OK && runs->n == 0)
-        st = runs->n_left_out
-                 ? iso_fail(err, ISO_BAD_INPUT,
-                            "%s: no usable run; every row was left out (%s:%d: %s)", paths[0],
-                            runs->left_out[0].run.file, runs->left_out[0].run.line,
-                            runs->left_out[0].reason)
-                 : iso_fail(err, ISO_BAD_INPUT, "%s: no usable run", n_paths ? paths[0] : "table");
+        st = runs->n_left_out ? iso_fail(err, ISO_BAD_INPUT,
+                                         "%s: no usable run; every row was left out (%s:%d: %s)",
+                                         paths[0], runs->left_out[0].run.file,
+                                         runs->left_out[0].run.line, runs->left_out[0].reason)
+                              : iso_fail(err, ISO_BAD_INPUT,
+                                         "%s: the table has no rows, or `where` keeps none of them",
+                                         n_paths ? paths[0] : "table");
     return st;
 }
