@@ -420,9 +420,9 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
     if (st == ISO_OK && !(said.len && iso_file_exists(page.text))) {
         iso_str_clear(&said);
         st = c->grid.matrix_rates.n > 1
-                 ? iso_study_rates_report(&said, c->sw.dir, c->grid.name,
+                 ? iso_study_rates_report(&said, c->a->out, c->grid.name,
                                           c->grid.rates.of[ISO_GROUP_MATRIX], c->err)
-                 : iso_study_fit_report(&said, c->sw.dir, c->grid.name, c->err);
+                 : iso_study_fit_report(&said, c->a->out, c->grid.name, c->err);
         if (st == ISO_OK)
             st = iso_store_set(c->sw.store, key.text, iso_str_text(&said), c->err);
     }
