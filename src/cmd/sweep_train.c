@@ -10,21 +10,17 @@
 #include "train/trainer.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Looks once, at the start: the link names no file any more when another has taken its place. */
 static void find_trainer(struct iso_sweep_call *c)
 {
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+    const struct iso_path self = iso_program_path();
     c->program = getenv("ISO_TRAIN_PROGRAM");
-    c->own_program = !c->program && n > 0;
+    c->own_program = !c->program && *self.text;
     if (!c->program)
-        c->program = n > 0 ? iso_arena_strndup(&c->arena, self, (size_t)n) : "isodepth";
+        c->program = c->own_program ? iso_arena_strdup(&c->arena, self.text) : "isodepth";
 }
 
 /* Memory that the trainer needs for a run, or for a rank of it. */
