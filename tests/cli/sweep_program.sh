@@ -38,9 +38,10 @@ fi
 # ps and pgrep know a run by the program's name.
 "$iso" sweep toy.yaml "${flags[@]}" --out long --set budgets='[1e13]' --set widths='[2]' > out 2> log &
 scheduler=$!
-for _ in $(seq 500); do run=$(pgrep -x isodepth -P $scheduler) && break; sleep 0.02; done
-[ -n "$run" ] || fail "ps shows a run as $(ps -o comm= --ppid $scheduler)"
+for _ in $(seq 500); do grep -qs loss long/runs/*/metrics.jsonl && break; sleep 0.02; done
+shown=$(ps -o comm= --ppid $scheduler)
 kill -TERM $scheduler
 wait $scheduler
 [ $? = 3 ] || { cat log; fail "stopping: exit"; }
+[ "$shown" = isodepth ] || fail "ps shows a run as $shown"
 echo ok
