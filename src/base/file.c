@@ -59,6 +59,14 @@ struct iso_path iso_path_in(const char *dir, const char *fmt, ...)
     return path;
 }
 
+struct iso_path iso_program_path(void)
+{
+    struct iso_path out = {0};
+    if (readlink("/proc/self/exe", out.text, sizeof out.text - 1) < 0)
+        out.text[0] = '\0';
+    return out;
+}
+
 enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err)
 {
     bool standard = iso_str_eq(path, "-");

@@ -28,6 +28,10 @@ struct iso_path {
 struct iso_path iso_path_in(const char *dir, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The file of this program, "" where /proc does not say.  Ask early: when another file has taken
+ * its place, the name leads nowhere. */
+struct iso_path iso_program_path(void);
+
 /* Reads all of `path` ("-": standard input) into `out`, which the caller releases. */
 enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err);
 /* Writes `len` bytes to `path` atomically. */

@@ -33,10 +33,8 @@ static const struct iso_opt options[] = {
 /* The first place that has the script, in `out`. */
 static enum iso_status find_script(struct iso_path *out, const char *name, struct iso_err *err)
 {
-    char self[4096] = "";
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    const char *home = dirname(self), *share = getenv("ISO_SHARE");
+    struct iso_path self = iso_program_path();
+    const char *home = dirname(self.text), *share = getenv("ISO_SHARE");
     const char *const places[] = {"../tools", "../share/isodepth"};
     if (share) {
         *out = iso_path_in(share, "%s", name);

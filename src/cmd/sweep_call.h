@@ -1,5 +1,5 @@
-/* One call of `isodepth sweep`, for the files that plan it (sweep_plan.c) and do it (cmd_sweep.c).
- */
+/* One call of `isodepth sweep`, for the files that plan it (sweep_plan.c, sweep_adapt.c), open its
+ * study (sweep_study.c), train (sweep_train.c) and do all of it (cmd_sweep.c). */
 #ifndef ISO_CMD_SWEEP_CALL_H
 #define ISO_CMD_SWEEP_CALL_H
 
@@ -34,6 +34,8 @@ struct iso_sweep_call {
     double tokens;                  /* that it has for training */
     struct iso_adaptions adaptions; /* of --adapt, as the study has them */
     const struct iso_launcher *launcher;
+    const char *program; /* that trains: see launch.h */
+    bool own_program;
     struct iso_sweep sw;
     struct iso_live_page page;
     struct iso_err *err;
@@ -53,6 +55,14 @@ enum iso_status iso_sweep_adapt_begin(struct iso_sweep_call *c);
 enum iso_status iso_sweep_adapt_budget(struct iso_sweep_call *c, double budget, bool *changed);
 /* Prints what would be trained, and how long it would take. */
 enum iso_status iso_sweep_call_dry_run(struct iso_sweep_call *c);
+/* Opens or creates the study for the call's grid and data; *left runs are to be trained. */
+enum iso_status iso_sweep_study_open(struct iso_sweep_call *c, size_t *left);
+/* Plans again after the grid's widths have changed. */
+enum iso_status iso_sweep_study_follow(struct iso_sweep_call *c);
+/* Without a grid the study is resumed as it was started: takes grid, data and options from it. */
+enum iso_status iso_sweep_study_recall(struct iso_sweep_call *c);
+/* Trains what is left. */
+enum iso_status iso_sweep_call_train(struct iso_sweep_call *c);
 /* Runs at once. */
 int iso_sweep_call_jobs(const struct iso_sweep_args *a);
 

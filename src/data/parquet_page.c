@@ -5,76 +5,42 @@
 
 #include <stdlib.h>
 
-/* The fields that the headers of the page types have under different ids. */
-static void read_data_header(struct iso_pq_page_header *h, struct iso_thrift *t)
-{
-    struct iso_thrift_field f = {0};
-    while (iso_thrift_next(t, &f))
-        switch (f.id) {
-        case 1:
-            h->n_values = iso_thrift_int(t, &f);
-            break;
-        case 2:
-            h->encoding = (int)iso_thrift_int(t, &f);
-            break;
-        case 3:
-            h->def_encoding = (int)iso_thrift_int(t, &f);
-            break;
-        case 4:
-            h->rep_encoding = (int)iso_thrift_int(t, &f);
-            break;
-        default:
-            iso_thrift_skip(t, f.type);
-        }
-}
+/* The field of the page header that holds the header of each page type, and there the ids of what
+ * is read; 0: it has none. */
+static const struct kind {
+    int type, id;
+    int n_values, encoding, def_encoding, rep_encoding, def_len, rep_len, compressed;
+} kinds[] = {
+    {ISO_PQ_DATA_PAGE, 5, .n_values = 1, .encoding = 2, .def_encoding = 3, .rep_encoding = 4},
+    {ISO_PQ_DICTIONARY_PAGE, 7, .n_values = 1, .encoding = 2},
+    {ISO_PQ_DATA_PAGE_V2, 8, .n_values = 1, .encoding = 4, .def_len = 5, .rep_len = 6,
+     .compressed = 7},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-static void read_dictionary_header(struct iso_pq_page_header *h, struct iso_thrift *t)
+static void read_inner(struct iso_pq_page_header *h, struct iso_thrift *t, const struct kind *k)
 {
     struct iso_thrift_field f = {0};
     while (iso_thrift_next(t, &f))
-        if (f.id == 1)
+        if (f.id == 0)
+            iso_thrift_skip(t, f.type);
+        else if (f.id == k->n_values)
             h->n_values = iso_thrift_int(t, &f);
-        else if (f.id == 2)
+        else if (f.id == k->encoding)
             h->encoding = (int)iso_thrift_int(t, &f);
+        else if (f.id == k->def_encoding)
+            h->def_encoding = (int)iso_thrift_int(t, &f);
+        else if (f.id == k->rep_encoding)
+            h->rep_encoding = (int)iso_thrift_int(t, &f);
+        else if (f.id == k->def_len)
+            h->def_len = iso_thrift_int(t, &f);
+        else if (f.id == k->rep_len)
+            h->rep_len = iso_thrift_int(t, &f);
+        else if (f.id == k->compressed)
+            h->compressed = iso_thrift_bool(t, &f);
         else
             iso_thrift_skip(t, f.type);
 }
-
-static void read_data_header_v2(struct iso_pq_page_header *h, struct iso_thrift *t)
-{
-    struct iso_thrift_field f = {0};
-    while (iso_thrift_next(t, &f))
-        switch (f.id) {
-        case 1:
-            h->n_values = iso_thrift_int(t, &f);
-            break;
-        case 4:
-            h->encoding = (int)iso_thrift_int(t, &f);
-            break;
-        case 5:
-            h->def_len = iso_thrift_int(t, &f);
-            break;
-        case 6:
-            h->rep_len = iso_thrift_int(t, &f);
-            break;
-        case 7:
-            h->compressed = iso_thrift_bool(t, &f);
-            break;
-        default:
-            iso_thrift_skip(t, f.type);
-        }
-}
-
-/* The field of the page header that holds the header of each page type. */
-static const struct {
-    int type, id;
-    void (*read)(struct iso_pq_page_header *h, struct iso_thrift *t);
-} kinds[] = {
-    {ISO_PQ_DATA_PAGE, 5, read_data_header},
-    {ISO_PQ_DICTIONARY_PAGE, 7, read_dictionary_header},
-    {ISO_PQ_DATA_PAGE_V2, 8, read_data_header_v2},
-};
-enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* *kind becomes the field id of the inner header that was found. */
 static void read_fields(struct iso_pq_page_header *h, int *kind, struct iso_thrift *t)
@@ -85,7 +51,7 @@ static void read_fields(struct iso_pq_page_header *h, int *kind, struct iso_thri
         while (k < N_KINDS && kinds[k].id != f.id)
             k++;
         if (k < N_KINDS && iso_thrift_struct(t, &f)) {
-            kinds[k].read(h, t);
+            read_inner(h, t, &kinds[k]);
             *kind = f.id;
         } else if (f.id == 1) {
             h->type = (int)iso_thrift_int(t, &f);

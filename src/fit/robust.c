@@ -11,19 +11,22 @@ struct context {
     size_t room;
 };
 
-static void add(struct context *c, const char *group, const char *name, const struct iso_runs *runs,
-                const struct iso_fit_options *options)
+static struct iso_robust_row *add(struct context *c, const char *group, const char *name,
+                                  const struct iso_runs *runs,
+                                  const struct iso_fit_options *options)
 {
     struct iso_err err;
     struct iso_robust_row *row = &c->out->row[c->out->n++];
-    *row = (struct iso_robust_row){.group = group, .name = name, .phi = NAN};
+    *row = (struct iso_robust_row){
+        .group = group, .name = name, .most = NAN, .least = NAN, .phi = NAN};
     row->problem = iso_runs_undetermined(runs);
     if (row->problem)
-        return;
+        return row;
     if (iso_fit_run(&row->fit, runs, options, &err) == ISO_OK)
         row->phi = row->fit.phi;
     else
         row->problem = iso_arena_strdup(c->arena, err.msg);
+    return row;
 }
 
 struct range {
@@ -36,19 +39,23 @@ static bool in_range(const struct iso_run *run, const void *ctx)
     return run->budget >= range->low && run->budget <= range->high;
 }
 
+static struct iso_robust_row *add_part(struct context *c, const char *name,
+                                       const struct range *range)
+{
+    struct iso_runs part;
+    iso_runs_filter(&part, c->runs, in_range, range);
+    struct iso_robust_row *row = add(c, "budgets", name, &part, c->options);
+    iso_runs_release(&part);
+    return row;
+}
+
 static void add_halves(struct context *c, const double *budget, size_t n)
 {
-    const size_t low = (n + 1) / 2; /* with an odd number the middle one goes to the low half */
-    const struct range halves[2] = {{budget[0], budget[low - 1]}, {budget[low], budget[n - 1]}};
-    for (int i = 0; i < 2; i++) {
-        struct iso_runs part;
-        iso_runs_filter(&part, c->runs, in_range, &halves[i]);
-        add(c, "budgets",
-            i ? iso_arena_printf(c->arena, "high half, C >= %g", halves[i].low)
-              : iso_arena_printf(c->arena, "low half, C <= %g", halves[i].high),
-            &part, c->options);
-        iso_runs_release(&part);
-    }
+    const size_t half = (n + 1) / 2; /* with an odd number the middle one goes to the low half */
+    const struct range low = {budget[0], budget[half - 1]}, high = {budget[half], budget[n - 1]};
+    add_part(c, iso_arena_printf(c->arena, "low half, C <= %g", low.high), &low)->most = low.high;
+    add_part(c, iso_arena_printf(c->arena, "high half, C >= %g", high.low), &high)->least =
+        high.low;
 }
 
 static void add_conventions(struct context *c)

@@ -6,8 +6,9 @@
 
 struct iso_robust_row {
     const char *group;   /* "budgets", "injection", "embeddings", "delta", "law" */
-    const char *name;    /* "low half (C <= 2.15e18)", "recurrent", "1e-4", ... */
+    const char *name;    /* "low half, C <= 2.15e+18", "recurrent", "0.0001", ... */
     const char *problem; /* NULL, or why there is no such fit */
+    double most, least;  /* the budget that bounds its half of them; NaN where none does */
     double phi;
     struct iso_fit fit;
 };

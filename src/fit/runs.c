@@ -7,6 +7,7 @@
 #include "fit/stats.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,22 @@ enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err)
         iso_anchor_settle(runs);
     }
     return st;
+}
+
+void iso_runs_note(struct iso_runs *runs, const char *fmt, ...)
+{
+    struct iso_str text = {0};
+    va_list ap;
+    bool known = false;
+    va_start(ap, fmt);
+    iso_str_vprintf(&text, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < runs->n_note; i++)
+        known |= iso_str_eq(runs->note[i], text.text);
+    if (!known)
+        *ISO_PUSH(runs->note, runs->n_note, runs->note_room) =
+            iso_arena_strdup(&runs->arena, text.text);
+    iso_str_release(&text);
 }
 
 void iso_runs_release(struct iso_runs *runs)

@@ -108,6 +108,9 @@ enum iso_status iso_runs_add(struct iso_runs *runs, const void *bytes, size_t le
                              const struct iso_runs_how *how, struct iso_err *err);
 enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err);
 void iso_runs_release(struct iso_runs *runs);
+/* Notes something about the table, once. */
+__attribute__((format(printf, 2, 3))) void iso_runs_note(struct iso_runs *runs, const char *fmt,
+                                                         ...);
 /* Puts the rows into their order; for tables that are put together by hand. */
 void iso_runs_sort(struct iso_runs *runs);
 

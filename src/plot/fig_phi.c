@@ -3,8 +3,6 @@
 #include "plot/figures.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- bootstrap and profile -------------------------------------------------------------------- */
 
@@ -134,20 +132,16 @@ static void forest_row(struct forest *t, const char *name, double phi, double lo
     }
 }
 
-/* A check's name with its budget as figures write it: "C ≤ 2.15·10¹⁸". */
+/* A check's name, with its budget as figures write it: "C ≤ 2.15·10¹⁸". */
 static const char *check_name(struct iso_figure *f, const struct iso_robust_row *row)
 {
-    const char *name = iso_arena_printf(&f->arena, "%s: %s", row->group, row->name);
-    const char *at = strstr(name, "C <= "), *sign = "≤";
-    if (!at) {
-        at = strstr(name, "C >= ");
-        sign = "≥";
-    }
-    if (!at)
-        return name;
     char budget[40];
-    iso_power_plain(budget, strtod(at + 5, NULL));
-    return iso_arena_printf(&f->arena, "%.*sC %s %s", (int)(at - name), name, sign, budget);
+    const bool low = isfinite(row->most), high = isfinite(row->least);
+    if (!low && !high)
+        return iso_arena_printf(&f->arena, "%s: %s", row->group, row->name);
+    iso_power_plain(budget, low ? row->most : row->least);
+    return iso_arena_printf(&f->arena, "%s: %s %s", row->group,
+                            low ? "low half, C ≤" : "high half, C ≥", budget);
 }
 
 static void forest_intervals(struct forest *t, const struct iso_analysis *analysis)

@@ -11,6 +11,7 @@
 struct iso_launch_options {
     const char *study;       /* absolute */
     const char *program;     /* the trainer: this program, or ISO_TRAIN_PROGRAM in tests */
+    bool own;                /* it is this program, as the sweep found its file */
     const char *grid, *data; /* files for the trainer, absolute */
     const char *kernels;     /* of the study */
     const char *const *set;  /* key=value for the trainer's --set */

@@ -9,7 +9,9 @@
  *    it on.
  * 4. A run of several ranks is the child mpirun.  It passes SIGUSR1 on, so that is how it is asked
  *    to stop.  SIGTERM it answers by ending its ranks, with a grace that we make long enough for a
- *    save, should somebody else send it one. */
+ *    save, should somebody else send it one.
+ * 5. All runs are trained by the program that the sweep began with: they start it from the
+ *    scheduler's entry in /proc, which still has it when its file was replaced or deleted. */
 #include "base/file.h"
 #include "sweep/launch.h"
 #include "sweep/sweep.h"
@@ -45,7 +47,8 @@ static enum iso_status local_open(struct iso_launch *l, struct iso_err *err)
 }
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
-_Noreturn static void become(const char *const *argv, pid_t parent, int stop, int log, int lock)
+_Noreturn static void become(const char *file, const char *const *argv, pid_t parent, int stop,
+                             int log, int lock)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -59,9 +62,15 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int stop, in
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     fcntl(lock, F_SETFD, 0); /* stays open in the trainer */
-    execvp(argv[0], (char *const *)argv);
-    dprintf(STDERR_FILENO, "isodepth: cannot start %s: %s\n", argv[0], strerror(errno));
+    execvp(file, (char *const *)argv);
+    dprintf(STDERR_FILENO, "isodepth: cannot start %s: %s\n", file, strerror(errno));
     _exit(127);
+}
+
+/* What to start: mpirun takes its time, and the file may go meanwhile. */
+static const char *trainer_file(struct iso_arena *arena, const struct iso_launch_options *o)
+{
+    return o->own ? iso_arena_printf(arena, "/proc/%d/exe", (int)getpid()) : o->program;
 }
 
 /* The command line of a run: the trainer's, behind that of mpirun for several ranks.  Binding is
@@ -81,6 +90,7 @@ static const char **command_of(struct iso_arena *arena, const struct iso_launch_
     const char **argv = ISO_ARENA_NEW_N(arena, const char *, first + n + 1);
     memcpy(argv, mpirun, sizeof mpirun);
     memcpy(argv + first, trainer, n * sizeof *trainer);
+    argv[first] = trainer_file(arena, o);
     return argv;
 }
 
@@ -94,6 +104,7 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
     int lock = -1, log = -1, ranks = iso_launch_ranks(&l->o, rec);
     int stop = ranks > 1 ? SIGUSR1 : SIGTERM;
     const char **argv = command_of(&arena, &l->o, rec->id, ranks);
+    const char *file = ranks > 1 ? argv[0] : trainer_file(&arena, &l->o);
     bool held = false;
     enum iso_status st = iso_lock_acquire(&lock, &held, lock_path.text, err);
     if (st != ISO_OK || held)
@@ -105,7 +116,7 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
     }
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        become(argv, parent, stop, log, lock);
+        become(file, argv, parent, stop, log, lock);
     if (pid < 0) {
         st = iso_fail(err, ISO_IO, "cannot start a process for run %s: %s", rec->id,
                       strerror(errno));

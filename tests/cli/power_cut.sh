@@ -12,21 +12,7 @@ LD_PRELOAD=$tmp/shim.so "$iso" version >/dev/null 2>&1 ||
     { echo "this build cannot be preloaded into"; exit 77; }
 make_data
 cd "$tmp" || exit 1
-cat > toy.yaml <<'END'
-name: toy
-budgets: [1e9]
-r: [1, 2]
-width_unit: 16
-widths: [1, 2]
-depth: 4
-prelude: 1
-coda: 1
-head: 16
-seq_len: 32
-vocab: 257
-batch_tokens: 512
-transfer: {looped_r: 2}
-END
+make_grid toy.yaml '[1, 2]' '[1e9]' '[1, 2]'
 study() { "$iso" sweep toy.yaml --set save_every=2 --data "$tmp/data" --out "$1"; }
 pack() { "$iso" pack "$tmp/text.txt" --tokenizer bytes --seq-len 32 --val 10% --out "$1"; }
 outcomes() { # STUDY

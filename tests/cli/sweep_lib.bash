@@ -16,13 +16,13 @@ make_data() {
         >/dev/null 2>&1 || fail "pack"
 }
 
-make_grid() { # FILE [R]: 12 runs, or 6 for each r
+make_grid() { # FILE [R [BUDGETS WIDTHS]]: 12 runs, or one for each r, budget and width
     cat > "$1" <<END
 name: toy
-budgets: [2e10, 6e10]
+budgets: ${3:-[2e10, 6e10]}
 r: ${2:-[1, 2]}
 width_unit: 16
-widths: [1, 2, 3]
+widths: ${4:-[1, 2, 3]}
 depth: 4
 prelude: 1
 coda: 1

@@ -101,6 +101,19 @@ FAKE_LIMIT=0 sweep none > out 2> log && fail "a cluster that accepts nothing"
 want 'job submit limit' log "a cluster that accepts nothing"
 [ -z "$(ls none/slurm)" ] || fail "a refused submission leaves files"
 
+# Tasks start the program by its name: when another has taken it, no more are submitted.
+mkdir bin && cp "$iso" bin/isodepth && rm log
+FAKE_LIMIT=3 env -u ISO_TRAIN_PROGRAM timeout -k 5 60 bin/isodepth sweep toy.yaml --no-fit --data data \
+    --launcher slurm --poll 0.2 --out lost > out 2> log &
+scheduler=$!
+for _ in $(seq 100); do grep -qs 'runs wait until' log && break; sleep 0.1; done
+cp "$iso" bin/new && mv bin/new bin/isodepth
+wait $scheduler
+[ $? = 1 ] || { cat log; fail "a replaced program: exit"; }
+want "$tmp/bin/isodepth was replaced or deleted since this sweep began" log "a replaced program"
+bin/isodepth sweep --no-fit --poll 0.2 --out lost --launcher local > out 2> log || { cat log; fail "the replaced program goes on"; }
+want '6 runs: 6 done' out "the replaced program goes on"
+
 # A task that was preempted before it began counts as no failure.
 touch fake/preempt
 sweep pushed --retries 0 > out 2> log || { cat log; fail "a preempted task"; }

@@ -48,7 +48,7 @@ OMPI_MCA_odls_base_sigkill_timeout=1 "$iso" sweep --out cut --no-fit --jobs 1 >o
 scheduler=$!
 resumed() { grep -q 'resuming at step' cut/runs/*/train.log; }
 await resumed
-kill -9 "$(pgrep -f "isodepth train $tmp/cut/grid.yaml" -n)" || fail "no rank to kill"
+kill -9 "$(pgrep -f "exe train $tmp/cut/grid.yaml" -n)" || fail "no rank to kill"
 wait $scheduler || fail "after a killed rank: $(cat log)"
 grep -q 'retried.*rank [01] .*signal 9' log || fail "the killed rank: $(cat log)"
 sweep --out whole --jobs 1 --set budgets='[5e11]' --set widths='[2]' >/dev/null 2>&1 || fail "one process"

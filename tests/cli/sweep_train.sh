@@ -15,6 +15,7 @@ grep -q '^phi .*   trust: undetermined   (12 runs' out || { cat out; fail "phi w
 grep -q '^These runs do not determine φ (' out || { cat out; fail "the verdict"; }
 grep -q "^report: st/report/report.html$" out || fail "the report's path"
 [ -s st/report/report.html ] && [ -s st/report/fit.json ] || fail "the report"
+grep -q 'isodepth report st --out st/report' st/report/report.html || fail "the report's command"
 
 # Again: the same words, at once, without a new fit.
 touch -d '1 hour ago' st/report/fit.json

@@ -118,6 +118,8 @@ grep -q '^Not checked to the end, because nothing was resampled: bounds, heavy_t
 
 echo '[]' >"$work/empty.json"
 fails 'empty.json: an empty table' fit "$work/empty.json"
+head -n 1 $dir/plain.csv >"$work/header.csv"
+fails 'header.csv: the table has no rows, or --where keeps none' fit "$work/header.csv"
 
 # A parameter that is held stays where it is, by its own name or as E.
 fit $dir/plain.csv --fix E=1.69 --fix alpha=0.3 >"$work/fixed.json"

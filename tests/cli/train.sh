@@ -114,21 +114,7 @@ assert [round(x / rate[2], 9) for x in rate] == [0.5, 1, 1, 1, 1, 1, 0.8, 0.6, 0
 PY
 
 # A grid's run by its id.
-cat >grid.yaml <<YAML
-budgets: [2e9, 4e9]
-r: [1, 2]
-widths: [1, 2]
-width_unit: 16
-depth: 4
-prelude: 1
-coda: 1
-head: 16
-seq_len: 64
-vocab: 257
-batch_tokens: 1024
-transfer: {width: 32, batch_tokens: 1024, looped_r: 2}
-data: data
-YAML
+small_grid '[2e9, 4e9]' '[1, 2]' 1024
 id=$("$I" plan grid.yaml --csv | awk -F, 'NR == 4 { print $1 }')
 "$I" -q train grid.yaml --run "$id" --out grid-run || fail "a grid's run"
 grep -q "\"run\": \"$id\"" grid-run/result.json || fail "the grid's id"

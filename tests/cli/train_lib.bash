@@ -22,6 +22,24 @@ transfer: {width: 32, batch_tokens: $1, looped_r: 2}
 YAML
 }
 
+small_grid() { # BUDGETS WIDTHS BATCH: writes grid.yaml for data/ in rows of 64 tokens
+    cat >grid.yaml <<YAML
+budgets: $1
+r: [1, 2]
+widths: $2
+width_unit: 16
+depth: 4
+prelude: 1
+coda: 1
+head: 16
+seq_len: 64
+vocab: 257
+batch_tokens: $3
+transfer: {width: 32, batch_tokens: $3, looped_r: 2}
+data: data
+YAML
+}
+
 same() { # DIR DIR WHAT: the tensors of both files, and the metrics but for times
     cmp -s "$1/model.safetensors" "$2/model.safetensors" || fail "$3: other weights"
     python3 - "$1" "$2" <<'PY' || fail "$3: other moments or metrics"

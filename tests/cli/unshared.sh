@@ -8,21 +8,7 @@ top=$PWD
 for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
 small_run 512 40 64
 echo "save_every: 7" >>run.yaml
-cat >grid.yaml <<YAML
-budgets: [4e9]
-r: [1, 2]
-widths: [2]
-width_unit: 16
-depth: 4
-prelude: 1
-coda: 1
-head: 16
-seq_len: 64
-vocab: 257
-batch_tokens: 512
-transfer: {width: 32, batch_tokens: 512, looped_r: 2}
-data: data
-YAML
+small_grid '[4e9]' '[2]' 512
 
 # The plan: r = 1 for the law, everything in N_once, the looped run's FLOPs; r = 1 is the plain stack.
 "$I" plan grid.yaml --csv >looped.csv

@@ -378,6 +378,9 @@ static void test_robustness(void **state)
         }
         assert_true(found);
     }
+    const struct iso_robust_row *half = analysis.robust.row;
+    assert_true(half[0].most == 2.15e18 && isnan(half[0].least));
+    assert_true(half[1].least == 4.64e18 && isnan(half[1].most));
     assert_near(analysis.phi_1.r2, 0.954, 0.002);
     assert_int_equal(analysis.robust.n_r, 3);
     for (size_t i = 0; i < 3; i++) /* r^phi is about the right shape: all phi's in the interval */
