@@ -85,9 +85,11 @@ static void write_simulated(struct iso_str *out, const struct iso_power *p, bool
                    "variant\ngrid of the same size that shares the r = 1 runs.\n\n",
                    p->smallest_delta);
     iso_str_printf(out,
-                   "%zu runs, %.3g FLOPs; %zu simulated studies; mean error of phi %+.4f; by the "
-                   "linear formula +-%.3f.\n",
-                   p->n_runs, p->flops, p->n_repetitions, p->bias, p->half_width_linear);
+                   "%zu runs, %.3g FLOPs. In %zu simulated studies phi spreads by +-%.3f (+-%.3f "
+                   "by the\nlinear formula), with a mean error of %+.4f; +-%.3f is the median of "
+                   "the intervals\nthat fit prints.\n",
+                   p->n_runs, p->flops, p->n_repetitions, p->spread, p->half_width_linear, p->bias,
+                   p->half_width);
     iso_power_write_assumed(out, p, colour);
     const struct iso_power_part *budget = best_part(p, "budget"), *width = best_part(p, "width");
     if (budget && width)
@@ -148,6 +150,7 @@ void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
     if (p->undetermined)
         iso_json_put_string(w, "undetermined", p->undetermined);
     iso_json_put_number(w, "half_width", p->half_width);
+    iso_json_put_number(w, "spread", p->spread);
     iso_json_put_number(w, "half_width_linear", p->half_width_linear);
     iso_json_put_number(w, "smallest_delta_phi", p->smallest_delta);
     iso_json_put_number(w, "bias", p->bias);

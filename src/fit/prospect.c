@@ -211,6 +211,7 @@ void iso_prospect_put_json(struct iso_json_out *w, const struct iso_prospect *p)
     iso_json_put_int(w, "head", plan->width_unit);
     iso_json_put_int(w, "seeds", plan->seeds);
     iso_json_put_number(w, "half_width", p->power.half_width);
+    iso_json_put_number(w, "spread", p->power.spread);
     iso_json_put_number(w, "half_width_linear", p->power.half_width_linear);
     iso_json_put_number(w, "smallest_delta_phi", p->power.smallest_delta);
     iso_json_put_bool(w, "answers", p->power.half_width <= ISO_PROPOSE_ANSWERS);
