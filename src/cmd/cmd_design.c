@@ -151,25 +151,30 @@ static enum iso_status fit_memory(struct design *d)
     return st;
 }
 
+static enum iso_status time_run(struct design *d, size_t g, size_t r, size_t w)
+{
+    struct iso_plan_run run;
+    enum iso_status st = timed_run(&run, d, g, r, w);
+    if (st == ISO_OK)
+        d->speeds.flops[g][r][w] =
+            run.account.flops * iso_measure_speed(&run, d->kern, d->at_once, timed_seconds);
+    return st;
+}
+
 static enum iso_status measure(struct design *d)
 {
     struct iso_progress progress;
-    double done = 0;
+    const size_t n = d->n_grids * d->r.n * N_TIMED;
     enum iso_status st = iso_kern_best(&d->kern, d->err);
     if (st == ISO_OK)
         st = fit_memory(d);
-    iso_progress_begin(&progress, "measure this machine", (double)(d->n_grids * d->r.n * N_TIMED));
-    for (size_t g = 0; g < d->n_grids; g++)
-        for (size_t r = 0; r < d->r.n; r++)
-            for (size_t w = 0; st == ISO_OK && w < N_TIMED; w++) {
-                struct iso_plan_run run;
-                iso_progress_update(&progress, done++, NULL);
-                st = timed_run(&run, d, g, r, w);
-                if (st == ISO_OK)
-                    d->speeds.flops[g][r][w] =
-                        run.account.flops *
-                        iso_measure_speed(&run, d->kern, d->at_once, timed_seconds);
-            }
+    iso_progress_begin(&progress, "measure this machine", (double)n);
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        iso_progress_update(&progress, (double)i, NULL);
+        st = iso_progress_stopped(&progress)
+                 ? iso_fail(d->err, ISO_STOPPED, "stopped")
+                 : time_run(d, i / N_TIMED / d->r.n, i / N_TIMED % d->r.n, i % N_TIMED);
+    }
     iso_progress_end(&progress);
     return st;
 }

@@ -18,7 +18,7 @@ struct iso_power_options {
     size_t repetitions;               /* simulated studies */
     size_t intervals;                 /* of them get an interval: the first ones */
 };
-/* Law and noise of the paper's joint fit, 200 repetitions of 20 starts each, 40 intervals. */
+/* Law and noise of the paper's joint fit, 200 repetitions of 20 starts each, 25 intervals. */
 struct iso_power_options iso_power_defaults(void);
 /* Takes law and noise from the shipped study whose budgets are nearest to the grid's. */
 void iso_power_assume(struct iso_power_options *options, const struct iso_runs *planned);

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of each study.  `fit` makes about a thousand, for ends that another seed does not move; the median
- * of many studies needs fewer. */
+/* Of each study.  `fit` makes about a thousand, for ends that another seed does not move; the
+ * median of many studies needs fewer. */
 enum { REFITS = 400 };
 
 /* A copy of the planned runs with the losses of study number i. */

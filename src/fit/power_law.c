@@ -45,7 +45,7 @@ static void assume(struct iso_power_options *options, const struct origin *from)
 
 struct iso_power_options iso_power_defaults(void)
 {
-    struct iso_power_options o = {.fit = iso_fit_defaults(), .repetitions = 200, .intervals = 40};
+    struct iso_power_options o = {.fit = iso_fit_defaults(), .repetitions = 200, .intervals = 25};
     assume(&o, &origins[0]);
     o.fit.starts = 20;
     return o;

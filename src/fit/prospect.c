@@ -138,7 +138,7 @@ static void write_expected(struct iso_str *out, const struct iso_prospect *p, bo
                    "from 1.",
                    p->need->hours, ISO_PROPOSE_ANSWERS);
     if (isnan(p->hours_to_answer))
-        iso_str_puts(out, " Nor would 4096 times as many.\n");
+        iso_str_printf(out, " Nor would %d times as many.\n", ISO_PROPOSE_MOST);
     else
         iso_str_printf(out, " About %.3g hours can.\n", p->hours_to_answer);
 }

@@ -86,6 +86,9 @@ refused() { # STATUS WORDS OPTION...
     grep -q -- "$words" "$tmp/log" || fail "$*: $(cat "$tmp/log")"
 }
 refused 1 '0.001 hours are too few .* hours allow a first grid' "${given[@]}" --hours 0.001
+hours=$(sed -n 's/.*; \([0-9.]*\) hours allow.*/\1/p' "$tmp/log")
+"$iso" design "${given[@]}" --hours "$hours" >/dev/null || fail "--hours $hours, as it said"
+refused 1 'too few' "${given[@]}" --hours "$(awk "BEGIN { print 0.9 * $hours }")"
 refused 1 'pack more text, or allow more --epochs' --data "$tmp/data" --tflops 0.05 --hours 8
 refused 2 'phi needs r = 1' "${given[@]}" --hours 1 --r 2,4
 refused 2 'multiple of every r' "${given[@]}" --hours 1 --r 1,7,11

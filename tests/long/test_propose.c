@@ -1,6 +1,6 @@
 /* Does a proposed grid do what was promised?  Studies are simulated on the grids that fit/propose.h
- * chooses for an hour and for eight, apart from power.c: with the law and the noise that it assumed,
- * and fitted with the defaults of `isodepth fit`.
+ * chooses for an hour and for eight, apart from power.c: with the law and the noise that it
+ * assumed, and fitted with the defaults of `isodepth fit`.
  *
  * Promised is the median half-width of the interval of phi, over STUDIES studies of power.c;
  * realised is that over STUDIES studies of this file.  When the logarithms of the half-widths have
@@ -79,8 +79,7 @@ static void check(double hours, double low, double high)
     for (uint64_t i = 0; i < STUDIES; i++)
         half_width[i] = half_width_of_study(&p, i + 1);
     iso_sort_doubles(half_width, STUDIES);
-    const double promised = p.power.half_width,
-                 realised = iso_percentile(half_width, STUDIES, 0.5),
+    const double promised = p.power.half_width, realised = iso_percentile(half_width, STUDIES, 0.5),
                  s = deviation_of_logs(half_width, STUDIES),
                  band = exp(1.96 * 1.2533 * s * sqrt(2.0 / STUDIES));
     printf("%g hours, %s: promised +-%.3f, realised +-%.3f (from %.3f to %.3f in 90 of 100), ratio "
