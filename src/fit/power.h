@@ -15,6 +15,7 @@ struct iso_power_options {
     const char *source, *table;       /* where law and noise are from; table may be NULL */
     double low, high;                 /* the budgets where they were measured */
     double bytes_per_token;           /* of the text there; NaN when unknown */
+    bool rescaled;                    /* to the bytes of a token elsewhere */
     size_t repetitions;               /* simulated studies */
     size_t intervals;                 /* of them get an interval: the first ones */
 };
@@ -90,6 +91,7 @@ void iso_power_release(struct iso_power *power);
 void iso_power_table(struct iso_table *t, const struct iso_power *power); /* one row per part */
 void iso_power_write_page(struct iso_str *out, const struct iso_power *power, bool colour);
 void iso_power_write_json(struct iso_json_out *w, const struct iso_power *power);
+enum { ISO_PAGE_WIDTH = 80 }; /* columns */
 /* What the prediction rests on, and how far the grid lies from it: of both, for design as well. */
 void iso_power_write_assumed(struct iso_str *out, const struct iso_power *power, bool colour);
 void iso_power_put_assumed(struct iso_json_out *w, const struct iso_power *power);

@@ -102,7 +102,5 @@ void iso_prospect_write_page(struct iso_str *out, const struct iso_prospect *p, 
 void iso_prospect_put_json(struct iso_json_out *w, const struct iso_prospect *p);
 /* Whether two r (by number) have the same widths at a budget. */
 bool iso_proposal_same_widths(const struct iso_proposal *p, size_t budget, size_t r, size_t other);
-/* "r = 1, 2: 32 48 64; r = 4, 8: 48 64 80", or one list where all r have the same. */
-void iso_proposal_write_widths(struct iso_str *out, const struct iso_proposal *p, size_t budget);
 
 #endif
