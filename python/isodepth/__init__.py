@@ -8,7 +8,7 @@
 
 from ._call import IsodepthError, Stopped, version
 from ._checkpoint import load
-from ._commands import compare, example, fit, plan, power, predict, rates, report
+from ._commands import compare, design, example, fit, plan, power, predict, rates, report
 from ._results import Comparison, Figure, Fit, Fits, Result
 from ._study import Study, study, sweep
 
@@ -22,6 +22,7 @@ __all__ = [
     "Stopped",
     "Study",
     "compare",
+    "design",
     "example",
     "fit",
     "load",

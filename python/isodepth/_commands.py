@@ -126,6 +126,29 @@ def power(
     return Result(call("power", inputs, options, progress), "power", inputs, options)
 
 
+def design(
+    data: Any,
+    hours: float,
+    from_: Any = None,
+    *,
+    progress: Optional[Progress] = None,
+    **options: Any,
+) -> Result:
+    """The grid that measures phi best in so many hours, for the packed data in the folder `data`;
+    `from_` is a pilot.  With out= the grid is written there; ["grids"] of the result names it.
+
+    Measures this machine for some seconds, unless tflops= gives its speed.
+
+    >>> import isodepth
+    >>> isodepth.design("no-such-folder", hours=1)
+    Traceback (most recent call last):
+    isodepth._call.IsodepthError: no-such-folder: no such directory; isodepth pack makes one
+    """
+    pilot = None if from_ is None else as_input(from_, "pilot")
+    options = dict(options, data=os.fspath(data), hours=hours, **{"from": pilot})
+    return Result(call("design", [], options, progress), "design", [], options)
+
+
 def rates(table: Any, **options: Any) -> Result:
     """Judges a sweep over learning rates: best rates, regret, transfer."""
     inputs = [as_input(table, "table")]

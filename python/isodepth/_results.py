@@ -73,8 +73,8 @@ class Result(Mapping):
         return [str(pathlib.Path(self["out"]) / name) for name in self["files"]]
 
     def table(self) -> Any:
-        """The answer's own table: its runs, conditions or parts; a DataFrame with pandas."""
-        for key in ("points", "runs", "conditions", "designs", "parts", "variants"):
+        """The answer's own table: its runs, conditions, parts or plan; a DataFrame with pandas."""
+        for key in ("points", "runs", "conditions", "designs", "parts", "plan", "variants"):
             if isinstance(self._answer.get(key), list):
                 return _as_table(self._answer[key])
         return _as_table([{"name": k, "value": v} for k, v in self._scalars()])

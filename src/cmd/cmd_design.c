@@ -151,25 +151,30 @@ static enum iso_status fit_memory(struct design *d)
     return st;
 }
 
+static enum iso_status time_run(struct design *d, size_t g, size_t r, size_t w)
+{
+    struct iso_plan_run run;
+    enum iso_status st = timed_run(&run, d, g, r, w);
+    if (st == ISO_OK)
+        d->speeds.flops[g][r][w] =
+            run.account.flops * iso_measure_speed(&run, d->kern, d->at_once, timed_seconds);
+    return st;
+}
+
 static enum iso_status measure(struct design *d)
 {
     struct iso_progress progress;
-    double done = 0;
+    const size_t n = d->n_grids * d->r.n * N_TIMED;
     enum iso_status st = iso_kern_best(&d->kern, d->err);
     if (st == ISO_OK)
         st = fit_memory(d);
-    iso_progress_begin(&progress, "measure this machine", (double)(d->n_grids * d->r.n * N_TIMED));
-    for (size_t g = 0; g < d->n_grids; g++)
-        for (size_t r = 0; r < d->r.n; r++)
-            for (size_t w = 0; st == ISO_OK && w < N_TIMED; w++) {
-                struct iso_plan_run run;
-                iso_progress_update(&progress, done++, NULL);
-                st = timed_run(&run, d, g, r, w);
-                if (st == ISO_OK)
-                    d->speeds.flops[g][r][w] =
-                        run.account.flops *
-                        iso_measure_speed(&run, d->kern, d->at_once, timed_seconds);
-            }
+    iso_progress_begin(&progress, "measure this machine", (double)n);
+    for (size_t i = 0; st == ISO_OK && i < n; i++) {
+        iso_progress_update(&progress, (double)i, NULL);
+        st = iso_progress_stopped(&progress)
+                 ? iso_fail(d->err, ISO_STOPPED, "stopped")
+                 : time_run(d, i / N_TIMED / d->r.n, i / N_TIMED % d->r.n, i % N_TIMED);
+    }
     iso_progress_end(&progress);
     return st;
 }
@@ -397,34 +402,42 @@ static void put_json(struct iso_str *out, struct design *d, const struct iso_pro
     iso_str_putc(out, '\n');
 }
 
+/* "Speed of a run, 2 at once, avx2 kernels, in GFLOP/s: 3.1 to 4.5 at d = 16, ..." */
 static void put_speed(struct iso_str *out, const struct design *d)
 {
+    struct iso_str text = {0};
     if (!d->kern) {
         iso_str_printf(out, "Speed: %g GFLOP/s of each run, as given.\n", 1e3 * d->a->tflops);
         return;
     }
-    iso_str_printf(out, "Speed (%s kernels, %d runs at once), GFLOP/s of each:", d->kern->name,
-                   d->at_once);
-    for (size_t t = 0; t < N_TIMED; t++)
-        iso_str_printf(out, "%s d = %" PRId64 ": %.3g to %.3g", t ? "," : "", timed_width[t],
-                       1e-9 * d->speeds.flops[0][d->r.n - 1][t], 1e-9 * d->speeds.flops[0][0][t]);
-    iso_str_printf(out, " (r = %g to 1).\n", d->r.at[d->r.n - 1]);
+    iso_str_printf(&text, "Speed of each run, %d at once, %s kernels, in GFLOP/s:", d->at_once,
+                   d->kern->name);
+    for (size_t t = 0; t < N_TIMED; t++) {
+        double low = INFINITY, high = 0;
+        for (size_t r = 0; r < d->r.n; r++) {
+            low = fmin(low, 1e-9 * d->speeds.flops[0][r][t]);
+            high = fmax(high, 1e-9 * d->speeds.flops[0][r][t]);
+        }
+        iso_str_printf(&text, "%s %.3g to %.3g at d = %" PRId64, t ? "," : "", low, high,
+                       timed_width[t]);
+    }
+    iso_str_wrap(out, iso_str_text(&text), 0, ISO_PAGE_WIDTH);
+    iso_str_puts(out, ".\n");
+    iso_str_release(&text);
 }
 
 static void put_page(struct iso_str *out, struct design *d, const struct iso_prospect *p)
 {
     iso_prospect_write_page(out, p, iso_colour_wanted(stdout));
-    if (!d->a->from && !isnan(d->law.bytes_per_token))
-        iso_str_printf(out,
-                       "  It is scaled to the %.2f bytes of a token here, at equal bits per byte; "
-                       "text that is harder or easier\n  to predict has another law.\n",
-                       d->law.bytes_per_token);
     put_speed(out, d);
     for (size_t g = 0; d->a->out && g < d->n_grids; g++)
         iso_str_printf(out, "%s %s", g ? " and" : "Written:", grid_path(d, g));
     if (d->a->out)
         iso_str_printf(out, "\nNext: isodepth sweep %s --data %s --out STUDY --adapt\n", d->a->out,
                        d->a->data);
+    if (d->a->out && d->a->compare)
+        iso_str_printf(out, "then: isodepth sweep %s --data %s --out STUDY_%s --reuse STUDY\n",
+                       grid_path(d, 1), d->a->data, d->a->compare);
 }
 
 static enum iso_status show(struct design *d, const struct iso_prospect *p)

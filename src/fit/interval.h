@@ -144,6 +144,12 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
                                   const struct iso_fit_options *options, size_t resamples,
                                   enum iso_interval_kind headline, struct iso_err *err);
 
+/* The headline that a table of cells has by default, with only the refits that it takes. */
+enum iso_status iso_interval_over_cells(struct iso_interval *out, const struct iso_runs *runs,
+                                        const struct iso_fit *best,
+                                        const struct iso_fit_options *options, size_t resamples,
+                                        struct iso_err *err);
+
 /* The bootstrap behind an interval, or NULL. */
 const struct iso_bootstrap *iso_intervals_bootstrap(const struct iso_intervals *intervals,
                                                     enum iso_interval_kind kind);

@@ -59,6 +59,7 @@ static enum iso_status run_bootstraps(struct iso_intervals *out, struct iso_aren
     return st;
 }
 
+/* BCa ends in place of percentiles. */
 static void correct(struct iso_interval *out, const struct iso_bootstrap *b,
                     const struct iso_jackknife *j, double phi)
 {
@@ -70,6 +71,16 @@ static void correct(struct iso_interval *out, const struct iso_bootstrap *b,
             without[n++] = j->row[i].phi;
     iso_bootstrap_bca(out, b, phi, without, n);
     free(without);
+}
+
+static struct iso_interval refit_interval(enum iso_interval_kind kind,
+                                          const struct iso_bootstrap *b,
+                                          const struct iso_jackknife *j, double phi)
+{
+    struct iso_interval v = {kind, "percentile", b->low, b->high, b->mc_low, b->mc_high};
+    if ((kind == ISO_INTERVAL_CELLS || kind == ISO_INTERVAL_CLUSTERS) && b->heavy_tail)
+        correct(&v, b, j, phi);
+    return v;
 }
 
 const struct iso_bootstrap *iso_intervals_bootstrap(const struct iso_intervals *intervals,
@@ -104,10 +115,7 @@ static enum iso_status choose(struct iso_intervals *out, const struct iso_fit *b
         return resampled ? iso_fail(err, ISO_BAD_INPUT,
                                     "an interval over budgets needs at least three of them")
                          : ISO_OK;
-    out->headline =
-        (struct iso_interval){kind, "percentile", b->low, b->high, b->mc_low, b->mc_high};
-    if ((kind == ISO_INTERVAL_CELLS || kind == ISO_INTERVAL_CLUSTERS) && b->heavy_tail)
-        correct(&out->headline, b, &out->jackknife, best->phi);
+    out->headline = refit_interval(kind, b, &out->jackknife, best->phi);
     return ISO_OK;
 }
 
@@ -137,6 +145,24 @@ enum iso_status iso_intervals_run(struct iso_intervals *out, struct iso_arena *a
             st = iso_jackknife_run(&out->jackknife, arena, runs, best, options, err);
     }
     return st == ISO_OK ? choose(out, best, headline, resamples > 0, err) : st;
+}
+
+enum iso_status iso_interval_over_cells(struct iso_interval *out, const struct iso_runs *runs,
+                                        const struct iso_fit *best,
+                                        const struct iso_fit_options *options, size_t resamples,
+                                        struct iso_err *err)
+{
+    struct iso_arena arena = {0};
+    struct iso_bootstrap b;
+    struct iso_jackknife j = {0};
+    enum iso_status st =
+        iso_bootstrap_run(&b, &arena, runs, best, options, ISO_BLOCK_CELL, resamples, err);
+    if (st == ISO_OK && b.heavy_tail)
+        st = iso_jackknife_run(&j, &arena, runs, best, options, err);
+    if (st == ISO_OK)
+        *out = refit_interval(ISO_INTERVAL_CELLS, &b, &j, best->phi);
+    iso_arena_release(&arena);
+    return st;
 }
 
 /* Decimals whose unit is at least the Monte Carlo error, but at most a fifth of the width, which a

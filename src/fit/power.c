@@ -1,7 +1,7 @@
 /* Power of a planned grid: see power.h.
  *
  * 1. Spread of phi: studies are simulated under the law and the noise, and each is fitted as a
- *    real one would be.
+ *    real one would be.  Some of them get an interval, too (power_interval.c).
  * 2. Smallest change: each simulated study gets a variant with the same phi, whose looped runs
  *    have noise of their own while the r = 1 runs are shared; the change of phi of one joint model
  *    has standard deviation s.  A change of (1.96 + 0.84) s is found with 80 % probability at the
@@ -51,21 +51,21 @@ struct job {
     const struct iso_power_options *options;
     const struct iso_design *alone, *paired; /* the grid, and the grid with its variant */
     const double *truth;                     /* [runs] ln L */
-    const size_t *cell;                      /* [runs] */
-    size_t n_runs, n_cells;
+    const struct iso_blocks *cells;
     double *phi, *delta; /* [repetitions] */
     atomic_size_t done;
     struct iso_progress *progress;
 };
 
-static void draw_noise(double *noise, const struct job *job, size_t repetition, const char *what)
+void iso_power_draw(double *noise, const struct iso_blocks *cells,
+                    const struct iso_power_options *options, size_t repetition, const char *what)
 {
-    struct iso_rng rng = {job->options->fit.seed, iso_rng_stream(what, repetition), 0};
-    double *cell = ISO_NEW_N(double, job->n_cells + 1);
-    for (size_t i = 0; i < job->n_cells; i++)
-        cell[i] = job->options->cell_noise * iso_rng_normal(&rng);
-    for (size_t i = 0; i < job->n_runs; i++)
-        noise[i] = cell[job->cell[i]] + job->options->run_noise * iso_rng_normal(&rng);
+    struct iso_rng rng = {options->fit.seed, iso_rng_stream(what, repetition), 0};
+    double *cell = ISO_NEW_N(double, cells->n + 1);
+    for (size_t i = 0; i < cells->n; i++)
+        cell[i] = options->cell_noise * iso_rng_normal(&rng);
+    for (size_t i = 0; i < cells->n_runs; i++)
+        noise[i] = cell[cells->of_run[i]] + options->run_noise * iso_rng_normal(&rng);
     free(cell);
 }
 
@@ -76,12 +76,13 @@ static void refit(double *param, const struct job *job, const struct iso_design 
 {
     struct iso_design x = *from;
     struct iso_multistart m;
+    const size_t n_runs = job->cells->n_runs;
     x.log_l = ISO_NEW_N(double, from->n);
     for (size_t i = 0; i < x.n; i++) {
         if (x.run[i] == SIZE_MAX)
             continue;
-        const size_t run = x.run[i] % job->n_runs;
-        x.log_l[i] = job->truth[run] + (x.run[i] < job->n_runs ? noise : variant_noise)[run];
+        const size_t run = x.run[i] % n_runs;
+        x.log_l[i] = job->truth[run] + (x.run[i] < n_runs ? noise : variant_noise)[run];
     }
     iso_multistart_run(&m, &x, &job->options->fit, iso_rng_stream("power", repetition), 1);
     memcpy(param, m.best.param, x.n_param * sizeof *param);
@@ -91,10 +92,13 @@ static void refit(double *param, const struct job *job, const struct iso_design 
 static void run_repetition(void *ctx, size_t i, int worker)
 {
     struct job *job = ctx;
-    double *noise = ISO_NEW_N(double, 2 * job->n_runs + 1), param[ISO_MAX_PARAM];
-    double *variant_noise = noise + job->n_runs;
-    draw_noise(noise, job, i, "power noise");
-    draw_noise(variant_noise, job, i, "variant noise");
+    if (iso_progress_stopped(job->progress))
+        return;
+    const size_t n_runs = job->cells->n_runs;
+    double *noise = ISO_NEW_N(double, 2 * n_runs + 1), param[ISO_MAX_PARAM];
+    double *variant_noise = noise + n_runs;
+    iso_power_draw(noise, job->cells, job->options, i, "power noise");
+    iso_power_draw(variant_noise, job->cells, job->options, i, "variant noise");
     refit(param, job, job->alone, noise, variant_noise, i);
     job->phi[i] = param[ISO_P_SHAPE];
     refit(param, job, job->paired, noise, variant_noise, i);
@@ -130,7 +134,8 @@ static void share_plain_runs(struct iso_design *x, const struct iso_runs *paired
     free(count);
 }
 
-static void simulate(struct iso_power *out, const struct iso_design *alone,
+/* False when it was stopped. */
+static bool simulate(struct iso_power *out, const struct iso_design *alone,
                      const struct iso_design *paired, const double *truth,
                      const struct iso_blocks *cells, const struct iso_power_options *o)
 {
@@ -141,9 +146,7 @@ static void simulate(struct iso_power *out, const struct iso_design *alone,
                       .alone = alone,
                       .paired = paired,
                       .truth = truth,
-                      .cell = cells->of_run,
-                      .n_runs = cells->n_runs,
-                      .n_cells = cells->n,
+                      .cells = cells,
                       .phi = out->phi,
                       .delta = ISO_NEW_N(double, n + 1),
                       .progress = &progress};
@@ -157,10 +160,10 @@ static void simulate(struct iso_power *out, const struct iso_design *alone,
     for (size_t i = 0; i < n; i++)
         variance += (job.delta[i] - mean) * (job.delta[i] - mean) / (double)(n > 1 ? n - 1 : 1);
     iso_sort_doubles(out->phi, n);
-    out->half_width =
-        0.5 * (iso_percentile(out->phi, n, 0.975) - iso_percentile(out->phi, n, 0.025));
+    out->spread = 0.5 * (iso_percentile(out->phi, n, 0.975) - iso_percentile(out->phi, n, 0.025));
     out->smallest_delta = (1.96 + 0.8416) * sqrt(variance);
     free(job.delta);
+    return !iso_progress_stopped(&progress);
 }
 
 /* What leaving out means: a budget (width NaN) or a width (budget NaN); none when both are. */
@@ -285,9 +288,13 @@ static enum iso_status measure(struct iso_power *out, const struct iso_runs *pla
         st = iso_design_init(&both, &paired, &options->fit, err);
     if (st == ISO_OK) {
         share_plain_runs(&both, &paired);
-        simulate(out, &alone, &both, truth, &cells, options);
-        weigh_parts(out, planned, &cells, options);
+        if (!simulate(out, &alone, &both, truth, &cells, options))
+            st = iso_fail(err, ISO_STOPPED, "stopped");
     }
+    if (st == ISO_OK)
+        st = iso_power_interval(&out->half_width, planned, &cells, options, err);
+    if (st == ISO_OK)
+        weigh_parts(out, planned, &cells, options);
     iso_design_release(&alone);
     iso_design_release(&both);
     iso_blocks_release(&cells);
@@ -299,7 +306,7 @@ static enum iso_status measure(struct iso_power *out, const struct iso_runs *pla
 static void give_up(struct iso_power *out)
 {
     out->n_repetitions = 0;
-    out->half_width = out->half_width_linear = out->bias = out->smallest_delta = NAN;
+    out->half_width = out->spread = out->half_width_linear = out->bias = out->smallest_delta = NAN;
 }
 
 enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,

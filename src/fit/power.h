@@ -1,5 +1,5 @@
 /* Before a grid is trained: how well would it measure phi?  Simulates the runs under a law with
- * noise, refits, and looks at the spread. */
+ * noise, fits them, and looks at the spread of phi and at the intervals that `fit` would print. */
 #ifndef ISO_FIT_POWER_H
 #define ISO_FIT_POWER_H
 
@@ -15,9 +15,11 @@ struct iso_power_options {
     const char *source, *table;       /* where law and noise are from; table may be NULL */
     double low, high;                 /* the budgets where they were measured */
     double bytes_per_token;           /* of the text there; NaN when unknown */
+    bool rescaled;                    /* to the bytes of a token elsewhere */
     size_t repetitions;               /* simulated studies */
+    size_t intervals;                 /* of them get an interval: the first ones */
 };
-/* Law and noise of the paper's joint fit, 200 repetitions, 20 starts each. */
+/* Law and noise of the paper's joint fit, 200 repetitions of 20 starts each, 25 intervals. */
 struct iso_power_options iso_power_defaults(void);
 /* Takes law and noise from the shipped study whose budgets are nearest to the grid's. */
 void iso_power_assume(struct iso_power_options *options, const struct iso_runs *planned);
@@ -55,7 +57,10 @@ struct iso_power {
     /* Why runs like these do not determine phi, or NULL.  If set, nothing was simulated: there are
      * no repetitions and no parts, and the numbers below are NaN. */
     const char *undetermined;
-    double half_width;        /* expected half-width of the 95 % interval of phi, simulated */
+    /* Of the 95 % interval of phi that `fit` prints by default, in the median of the simulated
+     * studies.  The cells that it is computed from are few, so it is wider than phi spreads. */
+    double half_width;
+    double spread;            /* half the range of 95 % of the simulated phi */
     double half_width_linear; /* the same from the sandwich formula at the truth */
     double bias;              /* mean of phi - truth */
     double smallest_delta; /* smallest change of phi found with probability 80 % at the 5 % level,
@@ -67,8 +72,15 @@ struct iso_power {
 };
 enum iso_status iso_power_run(struct iso_power *out, const struct iso_runs *planned,
                               const struct iso_power_options *options, struct iso_err *err);
-/* For power.c: the assumed law as a fit; the largest factor by which a budget of the grid lies
- * outside a range; whether the widths bracket the law's optima. */
+/* For power.c: the noise of ln L of one simulated study, by run; the median half-width of the
+ * intervals of such studies; the assumed law as a fit; the largest factor by which a budget of the
+ * grid lies outside a range; whether the widths bracket the law's optima. */
+struct iso_blocks;
+void iso_power_draw(double *noise, const struct iso_blocks *cells,
+                    const struct iso_power_options *options, size_t repetition, const char *what);
+enum iso_status iso_power_interval(double *half_width, const struct iso_runs *planned,
+                                   const struct iso_blocks *cells,
+                                   const struct iso_power_options *options, struct iso_err *err);
 struct iso_fit iso_power_law(const struct iso_power_options *options);
 double iso_power_distance(const struct iso_runs *planned, double low, double high);
 void iso_power_bracket(struct iso_power *out, const struct iso_runs *planned,
@@ -79,6 +91,7 @@ void iso_power_release(struct iso_power *power);
 void iso_power_table(struct iso_table *t, const struct iso_power *power); /* one row per part */
 void iso_power_write_page(struct iso_str *out, const struct iso_power *power, bool colour);
 void iso_power_write_json(struct iso_json_out *w, const struct iso_power *power);
+enum { ISO_PAGE_WIDTH = 80 }; /* columns */
 /* What the prediction rests on, and how far the grid lies from it: of both, for design as well. */
 void iso_power_write_assumed(struct iso_str *out, const struct iso_power *power, bool colour);
 void iso_power_put_assumed(struct iso_json_out *w, const struct iso_power *power);

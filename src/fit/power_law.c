@@ -41,11 +41,12 @@ static void assume(struct iso_power_options *options, const struct origin *from)
     options->run_noise = from->run_noise;
     options->cell_noise = from->cell_noise;
     options->bytes_per_token = from->bytes_per_token;
+    options->rescaled = false;
 }
 
 struct iso_power_options iso_power_defaults(void)
 {
-    struct iso_power_options o = {.fit = iso_fit_defaults(), .repetitions = 200};
+    struct iso_power_options o = {.fit = iso_fit_defaults(), .repetitions = 200, .intervals = 25};
     assume(&o, &origins[0]);
     o.fit.starts = 20;
     return o;
@@ -99,6 +100,7 @@ void iso_power_rescale(struct iso_power_options *options, double bytes_per_token
     options->B *= ratio * pow(ratio, -options->beta);
     options->E *= ratio;
     options->bytes_per_token = bytes_per_token;
+    options->rescaled = true;
 }
 
 void iso_power_learn(struct iso_power_options *options, const struct iso_fit *fit,

@@ -4,6 +4,7 @@
 #include "fit/put.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put_percent(struct iso_table *t, double x)
 {
@@ -40,9 +41,32 @@ static const struct iso_power_part *best_part(const struct iso_power *p, const c
     return best;
 }
 
-static void write_warning(struct iso_str *out, bool colour)
+/* "Warning: ", then a sentence that may take several lines; releases it. */
+static void write_warning(struct iso_str *out, bool colour, struct iso_str *sentence)
 {
     iso_str_puts(out, colour ? "\033[1mWarning\033[0m: " : "Warning: ");
+    iso_str_wrap(out, iso_str_text(sentence), strlen("Warning: "), ISO_PAGE_WIDTH);
+    iso_str_putc(out, '\n');
+    iso_str_release(sentence);
+}
+
+static void write_warnings(struct iso_str *out, const struct iso_power *p, bool colour)
+{
+    struct iso_str text = {0};
+    if (p->distance > 3) {
+        iso_str_printf(&text,
+                       "the grid reaches %.2g times beyond the budgets of the assumed law; train a "
+                       "pilot and simulate under its law.",
+                       p->distance);
+        write_warning(out, colour, &text);
+    }
+    if (p->n_outside) {
+        iso_str_printf(&text,
+                       "the widths do not bracket the law's optimum in %zu of %zu cells: at %.3g "
+                       "FLOPs, r = %g, it lies outside by a factor of %.1f in size.",
+                       p->n_outside, p->n_cells, p->worst_budget, p->worst_r, p->worst_factor);
+        write_warning(out, colour, &text);
+    }
 }
 
 void iso_power_write_assumed(struct iso_str *out, const struct iso_power *p, bool colour)
@@ -50,28 +74,22 @@ void iso_power_write_assumed(struct iso_str *out, const struct iso_power *p, boo
     const struct iso_power_options *o = &p->assumed;
     iso_str_printf(
         out,
-        "Assumed: %s\n  with A = %.4g, alpha = %.4f, B = %.4g, beta = %.4f, E = %.4g, phi "
-        "= %.3f; noise of ln L %.2g per run, %.2g per cell;\n  from %s",
+        "Assumed: %s\n  with A = %.4g, alpha = %.4f, B = %.4g, beta = %.4f, E = %.4g,\n  "
+        "phi = %.3f, noise of ln L %.2g per run and %.2g per cell;\n",
         iso_law_joint.formula, o->A, o->alpha, o->B, o->beta, o->E, o->phi, o->run_noise,
-        o->cell_noise, o->source);
+        o->cell_noise);
+    iso_str_printf(out, "  from %s", o->source);
     if (o->table)
         iso_str_printf(out, " (%s)", o->table);
-    iso_str_printf(out, ", measured at %.3g to %.3g FLOPs; this grid has %.3g to %.3g.\n", o->low,
-                   o->high, p->low, p->high);
-    if (p->distance > 3) {
-        write_warning(out, colour);
-        iso_str_printf(out,
-                       "the grid reaches %.2g times beyond the budgets of the assumed law; train a "
-                       "pilot and simulate under its law.\n",
-                       p->distance);
-    }
-    if (p->n_outside) {
-        write_warning(out, colour);
-        iso_str_printf(out,
-                       "the widths do not bracket the law's optimum in %zu of %zu cells: at %.3g "
-                       "FLOPs, r = %g, it lies outside by a factor of %.1f in size.\n",
-                       p->n_outside, p->n_cells, p->worst_budget, p->worst_r, p->worst_factor);
-    }
+    iso_str_printf(out, ",\n  measured at %.3g to %.3g FLOPs; this grid has %.3g to %.3g.\n",
+                   o->low, o->high, p->low, p->high);
+    if (o->rescaled)
+        iso_str_printf(
+            out,
+            "  It is scaled to %.2f bytes a token, at equal bits per byte; text that is\n  "
+            "harder or easier to predict has another law.\n",
+            o->bytes_per_token);
+    write_warnings(out, p, colour);
 }
 
 static void write_simulated(struct iso_str *out, const struct iso_power *p, bool colour)
@@ -85,9 +103,11 @@ static void write_simulated(struct iso_str *out, const struct iso_power *p, bool
                    "variant\ngrid of the same size that shares the r = 1 runs.\n\n",
                    p->smallest_delta);
     iso_str_printf(out,
-                   "%zu runs, %.3g FLOPs; %zu simulated studies; mean error of phi %+.4f; by the "
-                   "linear formula +-%.3f.\n",
-                   p->n_runs, p->flops, p->n_repetitions, p->bias, p->half_width_linear);
+                   "%zu runs, %.3g FLOPs. In %zu simulated studies phi spreads by +-%.3f (+-%.3f "
+                   "by the\nlinear formula), with a mean error of %+.4f; +-%.3f is the median of "
+                   "the intervals\nthat fit prints.\n",
+                   p->n_runs, p->flops, p->n_repetitions, p->spread, p->half_width_linear, p->bias,
+                   p->half_width);
     iso_power_write_assumed(out, p, colour);
     const struct iso_power_part *budget = best_part(p, "budget"), *width = best_part(p, "width");
     if (budget && width)
@@ -148,6 +168,7 @@ void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
     if (p->undetermined)
         iso_json_put_string(w, "undetermined", p->undetermined);
     iso_json_put_number(w, "half_width", p->half_width);
+    iso_json_put_number(w, "spread", p->spread);
     iso_json_put_number(w, "half_width_linear", p->half_width_linear);
     iso_json_put_number(w, "smallest_delta_phi", p->smallest_delta);
     iso_json_put_number(w, "bias", p->bias);

@@ -356,15 +356,38 @@ void iso_propose(struct iso_proposal *out, const struct iso_propose_need *need)
         try_tier(out, &c, &tiers[tier]);
 }
 
+static bool suffices(const struct iso_propose_need *need, double hours, double half_width)
+{
+    struct iso_propose_need other = *need;
+    struct iso_proposal p;
+    other.hours = hours;
+    iso_propose(&p, &other);
+    return p.possible && p.half_width <= half_width;
+}
+
+/* Hours that people can read, and no fewer. */
+static double two_digits_up(double hours)
+{
+    const double unit = pow(10, floor(log10(hours)) - 1);
+    char text[32];
+    snprintf(text, sizeof text, "%.1e", unit * ceil(hours / unit - 1e-9));
+    return strtod(text, NULL);
+}
+
 double iso_propose_hours(const struct iso_propose_need *need, double half_width)
 {
-    struct iso_propose_need longer = *need;
-    for (double factor = 1; factor <= 4096; factor *= 2) {
-        struct iso_proposal p;
-        longer.hours = factor * need->hours;
-        iso_propose(&p, &longer);
-        if (p.possible && p.half_width <= half_width)
-            return longer.hours;
+    double low = need->hours, high = NAN;
+    if (suffices(need, low, half_width))
+        return low;
+    for (double factor = 2; factor <= ISO_PROPOSE_MOST && isnan(high); factor *= 2) {
+        const double hours = two_digits_up(factor * need->hours);
+        *(suffices(need, hours, half_width) ? &high : &low) = hours;
     }
-    return NAN;
+    while (!isnan(high)) {
+        const double hours = two_digits_up(sqrt(low * high));
+        if (hours >= high)
+            break;
+        *(suffices(need, hours, half_width) ? &high : &low) = hours;
+    }
+    return high;
 }

@@ -70,8 +70,10 @@ void iso_propose(struct iso_proposal *out, const struct iso_propose_need *need);
 /* The runs of a plan as a table; release it. */
 void iso_proposal_runs(struct iso_runs *out, const struct iso_proposal *p,
                        const struct iso_propose_need *need);
-/* The fewest hours, of the given ones and their doublings, whose plan has at most this linear
- * half-width; NaN when none up to 2^12 times has it. */
+/* The given hours when their plan has at most this linear half-width; else more, of two digits,
+ * found by bisection between a doubling that has it and the one before; NaN when none up to
+ * ISO_PROPOSE_MOST times has it. */
+enum { ISO_PROPOSE_MOST = 4096 };
 double iso_propose_hours(const struct iso_propose_need *need, double half_width);
 
 /* A half-width with which phi is answered: a phi of one half is then told from 0 and from 1. */
@@ -100,7 +102,5 @@ void iso_prospect_write_page(struct iso_str *out, const struct iso_prospect *p, 
 void iso_prospect_put_json(struct iso_json_out *w, const struct iso_prospect *p);
 /* Whether two r (by number) have the same widths at a budget. */
 bool iso_proposal_same_widths(const struct iso_proposal *p, size_t budget, size_t r, size_t other);
-/* "r = 1, 2: 32 48 64; r = 4, 8: 48 64 80", or one list where all r have the same. */
-void iso_proposal_write_widths(struct iso_str *out, const struct iso_proposal *p, size_t budget);
 
 #endif

@@ -81,98 +81,133 @@ bool iso_proposal_same_widths(const struct iso_proposal *p, size_t budget, size_
     return memcmp(b->width[r], b->width[other], p->n_widths * sizeof(double)) == 0;
 }
 
-void iso_proposal_write_widths(struct iso_str *out, const struct iso_proposal *p, size_t budget)
+/* The first r after this one with other widths. */
+static size_t end_of_group(const struct iso_proposal *p, size_t budget, size_t r)
 {
-    for (size_t r = 0, end; r < p->n_r; r = end) {
-        for (end = r + 1; end < p->n_r && iso_proposal_same_widths(p, budget, r, end);)
-            end++;
-        if (end - r < p->n_r)
-            iso_str_printf(out, "%sr = %g", r ? "; " : "", p->r[r]);
-        for (size_t k = r + 1; k < end && end - r < p->n_r; k++)
-            iso_str_printf(out, ", %g", p->r[k]);
-        if (end - r < p->n_r)
-            iso_str_putc(out, ':');
-        for (size_t w = 0; w < p->n_widths; w++)
-            iso_str_printf(out, "%s%g", w || end - r < p->n_r ? " " : "",
-                           p->at[budget].width[r][w]);
-    }
+    size_t end = r + 1;
+    while (end < p->n_r && iso_proposal_same_widths(p, budget, r, end))
+        end++;
+    return end;
 }
 
+static void put_list(struct iso_table *t, const double *x, size_t n)
+{
+    struct iso_str text = {0};
+    for (size_t i = 0; i < n; i++)
+        iso_str_printf(&text, "%s%g", i ? " " : "", x[i]);
+    iso_table_put(t, iso_str_text(&text));
+    iso_str_release(&text);
+}
+
+/* Runs, tokens, steps and time are those of the whole budget: on its first row. */
+static void put_totals(struct iso_table *t, const struct iso_proposed_budget *at, bool first)
+{
+    char low[32], high[32];
+    if (!first) {
+        for (int i = 0; i < 4; i++)
+            iso_table_put(t, "");
+        return;
+    }
+    iso_table_putf(t, "%zu", at->n_runs);
+    iso_table_putf(t, "%s to %s", iso_format_count(low, at->tokens_min),
+                   iso_format_count(high, at->tokens_max));
+    iso_table_putf(t, "%.0f", at->steps_min);
+    iso_table_put(t, iso_format_duration(low, at->seconds));
+}
+
+/* A row for each budget, or several where its r have different widths. */
 static void write_table(struct iso_str *out, const struct iso_prospect *p, bool colour)
 {
+    const struct iso_proposal *plan = &p->plan;
     struct iso_table t;
-    iso_table_init(&t, "Budget|widths|runs|tokens|fewest steps|hours");
-    for (size_t b = 0; b < p->plan.n_budgets; b++) {
-        const struct iso_proposed_budget *at = &p->plan.at[b];
-        struct iso_str widths = {0};
-        char low[32], high[32];
-        iso_proposal_write_widths(&widths, &p->plan, b);
-        iso_table_putf(&t, "%.2g", at->budget);
-        iso_table_put(&t, iso_str_text(&widths));
-        iso_table_putf(&t, "%zu", at->n_runs);
-        iso_table_putf(&t, "%s to %s", iso_format_count(low, at->tokens_min),
-                       iso_format_count(high, at->tokens_max));
-        iso_table_putf(&t, "%.0f", at->steps_min);
-        iso_table_putf(&t, "%.3g", at->seconds / 3600);
-        iso_str_release(&widths);
-    }
+    iso_table_init(&t, "Budget|r|widths|runs|tokens|least steps|time");
+    for (size_t b = 0; b < plan->n_budgets; b++)
+        for (size_t r = 0, end; r < plan->n_r; r = end) {
+            end = end_of_group(plan, b, r);
+            if (r == 0)
+                iso_table_putf(&t, "%.2g", plan->at[b].budget);
+            else
+                iso_table_put(&t, "");
+            put_list(&t, plan->r + r, end - r);
+            put_list(&t, plan->at[b].width[r], plan->n_widths);
+            put_totals(&t, &plan->at[b], r == 0);
+        }
     iso_table_write(out, &t, ISO_TABLE_TEXT, colour);
     iso_table_release(&t);
 }
 
-static void write_expected(struct iso_str *out, const struct iso_prospect *p, bool colour)
+/* Whether phi is answered, and if not, when. */
+static void write_answer(struct iso_str *out, const struct iso_prospect *p)
 {
-    const double half = p->power.half_width;
-    iso_str_printf(out,
-                   colour ? "\033[1mphi would come out within +-%.3f\033[0m (95 %%)"
-                          : "phi would come out within +-%.3f (95 %%)",
-                   half);
-    iso_str_printf(out,
-                   "; a change of phi of %.3f or more would be found with 80 %%\nprobability, by a "
-                   "variant grid of the same size that shares the r = 1 runs.\n",
-                   p->power.smallest_delta);
-    if (half <= ISO_PROPOSE_ANSWERS)
+    if (p->power.half_width <= ISO_PROPOSE_ANSWERS)
         return;
     iso_str_printf(out,
-                   "%.3g hours cannot answer: +-%.2g and less tells a phi of one half from 0 and "
-                   "from 1.",
-                   p->need->hours, ISO_PROPOSE_ANSWERS);
+                   " That is no answer: it takes +-%.2g to tell a phi of one half from 0 and 1.",
+                   ISO_PROPOSE_ANSWERS);
     if (isnan(p->hours_to_answer))
-        iso_str_puts(out, " Nor would 4096 times as many.\n");
+        iso_str_puts(out, " By this law no hours give it; more values of r, or more text, might.");
     else
-        iso_str_printf(out, " About %.3g hours can.\n", p->hours_to_answer);
+        iso_str_printf(out, " About %.3g hours give it.", p->hours_to_answer);
 }
 
-static void write_better(struct iso_str *out, const struct iso_prospect *p)
+static void write_more_hours(struct iso_str *out, const struct iso_prospect *p)
 {
-    char count[32];
+    size_t n = 0;
     for (size_t i = 0; i < ISO_PROSPECT_LONGER; i++)
         if (p->longer[i].half_width < (i ? p->longer[i - 1].half_width : p->power.half_width))
-            iso_str_printf(out, "%.3g hours: +-%.3f.\n", p->longer[i].hours,
-                           p->longer[i].half_width);
-    if (p->plan.tokens_bind) {
-        iso_str_printf(out,
-                       "The text limits the largest budget: no run may train on more than %s "
-                       "tokens.",
-                       iso_format_count(count, p->need->tokens));
-        if (!isnan(p->more_text))
-            iso_str_printf(out, " With twice as many: +-%.3f.", p->more_text);
-        iso_str_putc(out, '\n');
-    }
+            iso_str_printf(out, "%s +-%.3f in %.3g hours",
+                           n++ ? "," : " More time:", p->longer[i].half_width, p->longer[i].hours);
+    if (n)
+        iso_str_putc(out, '.');
+    else if (!p->plan.tokens_bind)
+        iso_str_printf(out, " %.3g hours would train larger models, but tell phi no better.",
+                       p->longer[ISO_PROSPECT_LONGER - 1].hours);
+}
+
+static void write_more_text(struct iso_str *out, const struct iso_prospect *p)
+{
+    char count[32];
+    if (!p->plan.tokens_bind)
+        return;
+    iso_str_printf(out,
+                   " The text limits the largest budget: no run may train on more than %s tokens.",
+                   iso_format_count(count, p->need->tokens));
+    if (!isnan(p->more_text) && p->more_text < p->power.half_width)
+        iso_str_printf(out, " With twice as many: +-%.3f.", p->more_text);
+}
+
+static void write_expected(struct iso_str *out, const struct iso_prospect *p, bool colour)
+{
+    struct iso_str text = {0};
+    iso_str_printf(&text,
+                   "That is the interval which fit prints, in the median of simulated studies. A "
+                   "change of phi of %.3f or more would be found with 80 %% probability, by a "
+                   "variant grid of the same size that shares the r = 1 runs.",
+                   p->power.smallest_delta);
+    write_answer(&text, p);
+    write_more_hours(&text, p);
+    write_more_text(&text, p);
+    iso_str_printf(out,
+                   colour ? "\033[1mphi would come out within +-%.3f\033[0m (95 %%)\n"
+                          : "phi would come out within +-%.3f (95 %%)\n",
+                   p->power.half_width);
+    iso_str_wrap(out, iso_str_text(&text), 0, ISO_PAGE_WIDTH);
+    iso_str_puts(out, "\n\n");
+    iso_str_release(&text);
 }
 
 void iso_prospect_write_page(struct iso_str *out, const struct iso_prospect *p, bool colour)
 {
     const struct iso_proposal *plan = &p->plan;
+    char planned[32], given[32];
     write_table(out, p, colour);
-    iso_str_printf(out,
-                   "%zu runs, %.3g FLOPs, %.3g of %.3g hours with %d at once; batches of %lld "
-                   "tokens, heads of %lld, %s.\n\n",
-                   plan->n_runs, plan->flops, plan->seconds / 3600, p->need->hours,
-                   p->need->at_once, (long long)plan->batch_tokens, (long long)plan->width_unit,
+    iso_str_printf(out, "%zu runs, %.3g FLOPs, %s of %s with %d at once;\n", plan->n_runs,
+                   plan->flops, iso_format_duration(planned, plan->seconds),
+                   iso_format_duration(given, 3600 * p->need->hours), p->need->at_once);
+    iso_str_printf(out, "batches of %lld tokens, heads of %lld, %s.\n\n",
+                   (long long)plan->batch_tokens, (long long)plan->width_unit,
                    plan->seeds > 1 ? "two seeds" : "one seed");
     write_expected(out, p, colour);
-    write_better(out, p);
     iso_power_write_assumed(out, &p->power, colour);
 }
 
@@ -211,6 +246,7 @@ void iso_prospect_put_json(struct iso_json_out *w, const struct iso_prospect *p)
     iso_json_put_int(w, "head", plan->width_unit);
     iso_json_put_int(w, "seeds", plan->seeds);
     iso_json_put_number(w, "half_width", p->power.half_width);
+    iso_json_put_number(w, "spread", p->power.spread);
     iso_json_put_number(w, "half_width_linear", p->power.half_width_linear);
     iso_json_put_number(w, "smallest_delta_phi", p->power.smallest_delta);
     iso_json_put_bool(w, "answers", p->power.half_width <= ISO_PROPOSE_ANSWERS);

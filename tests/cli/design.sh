@@ -35,7 +35,7 @@ assert len(budgets) >= 4 and budgets[-1] >= 24 * budgets[0]
 hours = sum(q["tokens"] * q["flops_per_token"] for q in runs) / 100e9 / 3600
 assert 0.85 < hours <= sum(b["hours"] for b in design["plan"]) + 0.01 <= 1.01
 assert design["hours_planned"] <= 1
-for key in "half_width", "half_width_linear", "smallest_delta_phi", "cells_not_bracketed":
+for key in "half_width", "spread", "half_width_linear", "smallest_delta_phi", "cells_not_bracketed":
     assert design[key] == power[key], (key, design[key], power[key])
 assert design["assumed"]["phi"] == power["assumed"]["phi"] and design["cells_not_bracketed"] == 0
 assert design["answers"] == (design["half_width"] <= 0.25)
@@ -43,7 +43,7 @@ assert design["longer"][0]["hours"] == 2
 P
 "$iso" design "${given[@]}" --hours 1 --from "$pilot" --out "$tmp/again.yaml" >"$tmp/page" || fail "again"
 sed 's/^name: again$/name: grid/' "$tmp/again.yaml" | cmp - "$tmp/grid.yaml" || fail "another grid the second time"
-grep -q '^phi would come out within +-0\.[0-9]* (95 %); a change' "$tmp/page" || fail "page: $(cat "$tmp/page")"
+grep -q '^phi would come out within +-0\.[0-9]* (95 %)$' "$tmp/page" || fail "page: $(cat "$tmp/page")"
 grep -q "from a fit to the runs given ($pilot)" "$tmp/page" || fail "what it rests on: $(cat "$tmp/page")"
 grep -q '^# Made by: isodepth design --data DIR --hours 1 ' "$tmp/grid.yaml" || fail "the comment"
 
@@ -86,11 +86,16 @@ refused() { # STATUS WORDS OPTION...
     grep -q -- "$words" "$tmp/log" || fail "$*: $(cat "$tmp/log")"
 }
 refused 1 '0.001 hours are too few .* hours allow a first grid' "${given[@]}" --hours 0.001
+hours=$(sed -n 's/.*; \([0-9.]*\) hours allow.*/\1/p' "$tmp/log")
+"$iso" design "${given[@]}" --hours "$hours" >/dev/null || fail "--hours $hours, as it said"
+refused 1 'too few' "${given[@]}" --hours "$(awk "BEGIN { print 0.9 * $hours }")"
 refused 1 'pack more text, or allow more --epochs' --data "$tmp/data" --tflops 0.05 --hours 8
 refused 2 'phi needs r = 1' "${given[@]}" --hours 1 --r 2,4
 refused 2 'multiple of every r' "${given[@]}" --hours 1 --r 1,7,11
 refused 2 '--hours H is missing' --data "$tmp/data"
 refused 2 '--data DIR is missing' --hours 1
 refused 1 'no-such' --data no-such --hours 1
-"$iso" design "${given[@]}" --hours 0.06 --r 1,4 >"$tmp/page" || fail "few hours"
-grep -q '^0.06 hours cannot answer: .* About [0-9.]* hours can' "$tmp/page" || fail "few hours: $(cat "$tmp/page")"
+"$iso" design "${given[@]}" --hours 0.3 --r 1,8 >"$tmp/page" || fail "few hours"
+tr '\n' ' ' <"$tmp/page" | grep -q ' That is no answer: .* About [0-9.]* hours give it\.' ||
+    fail "few hours: $(cat "$tmp/page")"
+! grep -E '.{81}' "$tmp/page" || fail "lines of more than 80 columns"

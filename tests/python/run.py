@@ -42,6 +42,17 @@ def shell(command, *words):
     return json.loads(run.stdout)
 
 
+def make_data(folder):
+    """A packed corpus of a few hundred rows."""
+    text = pathlib.Path(folder) / "text.txt"
+    text.write_text("".join(f"Document {i}: its square is {i * i}.\n\n" for i in range(600)))
+    program = os.environ.get("ISODEPTH_PROGRAM", str(_call.HERE / "bin" / "isodepth"))
+    data = str(pathlib.Path(folder) / "data")
+    words = ["pack", str(text), "--out", data, "--tokenizer", "bytes", "--seq-len", "32", "--val", "10%"]
+    subprocess.run([program, *words], check=True, capture_output=True)
+    return data
+
+
 def needs(module):
     return unittest.skipUnless(importlib.util.find_spec(module), f"{module} is not installed")
 
@@ -200,6 +211,24 @@ class Commands(unittest.TestCase):
             self.assertEqual(plan["n_runs"], 12)
             power = isodepth.power(grid, repetitions=10)
             self.assertGreater(power["half_width"], 0)
+
+    def test_design(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data, grid = make_data(folder), pathlib.Path(folder) / "grid.yaml"
+            given = dict(hours=0.3, r="1,4", epochs=1000, jobs=2)
+            seen = []
+            answer = isodepth.design(
+                data, tflops=0.05, out=grid, progress=lambda what, *_: seen.append(what), **given
+            )
+            self.assertEqual(answer["grids"], [str(grid)])
+            self.assertEqual(isodepth.plan(grid)["n_runs"], answer["n_runs"])
+            self.assertEqual(len(answer.table()), len(answer["plan"]))
+            self.assertEqual(set(seen), {"simulate", "intervals"})
+            # Every part of the work can be stopped: measuring too.
+            for part in ("measure this machine", "simulate", "intervals"):
+                speed = None if part.startswith("measure") else 0.05
+                with self.assertRaises(isodepth.Stopped):
+                    isodepth.design(data, tflops=speed, progress=lambda what, *_: what == part, **given)
 
     def test_report_and_figure(self):
         with tempfile.TemporaryDirectory() as folder:

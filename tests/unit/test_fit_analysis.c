@@ -509,6 +509,30 @@ static void test_pure_error(void **state)
     }
 }
 
+/* The interval of a simulated study is the one that `fit` prints, with a heavy tail and without. */
+static void test_interval_over_cells(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *table, *method;
+    } of[] = {{"examples/paper_baseline.csv", "percentile"}, {"docs/results/desk/pilot.csv", "bca"}};
+    const struct iso_analysis_options o = few();
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct iso_runs runs = {0};
+        struct iso_analysis printed;
+        struct iso_interval v;
+        assert_int_equal(iso_runs_read(&runs, &of[i].table, 1, NULL, NULL), ISO_OK);
+        run_study(&printed, &runs, &o);
+        assert_int_equal(
+            iso_interval_over_cells(&v, &runs, &printed.fit, &o.fit, o.resamples, NULL), ISO_OK);
+        assert_string_equal(v.method, of[i].method);
+        assert_true(v.low == printed.intervals.headline.low &&
+                    v.high == printed.intervals.headline.high);
+        iso_analysis_release(&printed);
+        iso_runs_release(&runs);
+    }
+}
+
 /* Power: the simulated spread matches the formula, and grows with the noise. */
 static void test_power(void **state)
 {
@@ -519,7 +543,7 @@ static void test_power(void **state)
     o.fit.starts = 5;
     o.repetitions = 100;
     assert_int_equal(iso_power_run(&quiet, &paper, &o, NULL), ISO_OK);
-    assert_near(quiet.half_width, quiet.half_width_linear, 0.35 * quiet.half_width_linear);
+    assert_near(quiet.spread, quiet.half_width_linear, 0.35 * quiet.half_width_linear);
     assert_near(quiet.bias, 0, 0.01);
     assert_int_equal(quiet.n_parts, 6 + 11);
     for (size_t i = 0; i < quiet.n_parts; i++)
@@ -527,6 +551,7 @@ static void test_power(void **state)
     o.run_noise *= 2;
     o.cell_noise *= 2;
     assert_int_equal(iso_power_run(&loud, &paper, &o, NULL), ISO_OK);
+    assert_near(loud.spread / quiet.spread, 2, 0.4);
     assert_near(loud.half_width / quiet.half_width, 2, 0.4);
     assert_near(loud.smallest_delta / quiet.smallest_delta, 2, 0.4);
     iso_power_release(&quiet);
@@ -610,7 +635,7 @@ static void test_power_predicts(void **state)
     iso_sort_doubles(phi, STUDIES);
     const double seen =
         0.5 * (iso_percentile(phi, STUDIES, 0.975) - iso_percentile(phi, STUDIES, 0.025));
-    assert_near(power.half_width, seen, 0.25 * seen);
+    assert_near(power.spread, seen, 0.25 * seen);
     iso_power_release(&power);
 }
 
@@ -642,7 +667,7 @@ static void test_power_undetermined(void **state)
         assert_int_equal(iso_power_run(&power, &part, &o, NULL), ISO_OK);
         assert_non_null(power.undetermined);
         assert_non_null(strstr(power.undetermined, why[i]));
-        assert_true(isnan(power.half_width) && isnan(power.smallest_delta));
+        assert_true(isnan(power.half_width) && isnan(power.spread) && isnan(power.smallest_delta));
         assert_int_equal(power.n_parts, 0);
         iso_power_release(&power);
         iso_runs_release(&part);
@@ -698,6 +723,7 @@ int main(void)
         cmocka_unit_test(test_equivalents),
         cmocka_unit_test(test_frontier),
         cmocka_unit_test(test_pure_error),
+        cmocka_unit_test(test_interval_over_cells),
         cmocka_unit_test(test_power),
         cmocka_unit_test(test_power_learns),
         cmocka_unit_test(test_power_assumes),
