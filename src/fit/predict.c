@@ -131,11 +131,11 @@ static enum iso_status check_point(const struct iso_fit *fit, const struct iso_r
     if (fit->embeddings && isnan(run->n_embed))
         return iso_fail(err, ISO_BAD_INPUT,
                         "the fit counts embeddings; give the points as a table with n_embed");
-    for (const struct iso_law_param *of = fit->law->param; of->name; of++)
-        if (run->r > 1 && iso_param_find(fit->use, fit->n_param, of, run->r, 0) == ISO_NO_PARAM)
-            return iso_fail(err, ISO_BAD_INPUT, "r is %g, but the fit has no %s for it%s", run->r,
-                            of->name,
-                            of->per == ISO_PER_R ? "; fit a law that is one for all r, joint" : "");
+    const struct iso_law_param *of = iso_fit_missing(fit, run->r);
+    if (of)
+        return iso_fail(err, ISO_BAD_INPUT, "r is %g, but the fit has no %s for it%s", run->r,
+                        of->name,
+                        of->per == ISO_PER_R ? "; fit a law that is one for all r, joint" : "");
     return ISO_OK;
 }
 
