@@ -1,9 +1,16 @@
-/* Any bytes as JSON lines of runs. */
+/* Any bytes as JSON lines of runs: what is read is written and read again to the same runs. */
 #include "fit/runs.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool same(const struct iso_run *a, const struct iso_run *b)
+{
+    return iso_str_eq(a->id, b->id) && iso_str_eq(a->seed, b->seed) && a->budget == b->budget &&
+           a->r == b->r && a->n_once == b->n_once && a->n_rec == b->n_rec &&
+           a->n_inject == b->n_inject && a->tokens == b->tokens && a->loss == b->loss;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -19,8 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             iso_runs_finish(&again, &err) != ISO_OK || again.n != runs.n)
             abort();
         for (size_t i = 0; i < runs.n; i++)
-            if (!iso_str_eq(runs.at[i].id, again.at[i].id) ||
-                !iso_str_eq(runs.at[i].seed, again.at[i].seed))
+            if (!same(&runs.at[i], &again.at[i]))
                 abort();
     }
     iso_str_release(&csv);

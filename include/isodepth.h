@@ -62,7 +62,8 @@ struct isodepth_fit *isodepth_fit_new(const char *csv, size_t len,
 double isodepth_fit_value(const struct isodepth_fit *fit, const char *name);
 
 /* The loss in nats that the law gives a model: parameters used once (with the injection counted
- * as the fit counts it), parameters used r times, recurrences, training tokens. */
+ * as the fit counts it), parameters used r times, recurrences, training tokens.  NaN when the law
+ * has parameters of each r and none for this one. */
 double isodepth_fit_predict(const struct isodepth_fit *fit, double n_once, double n_rec, double r,
                             double tokens);
 

@@ -133,7 +133,8 @@ double isodepth_fit_predict(const struct isodepth_fit *fit, double n_once, doubl
                             double tokens)
 {
     const struct iso_run run = {.n_once = n_once, .n_rec = n_rec, .r = r, .tokens = tokens};
-    return iso_fit_loss(&fit->analysis.fit, &run);
+    const struct iso_fit *law = &fit->analysis.fit;
+    return iso_fit_missing(law, r) ? NAN : iso_fit_loss(law, &run);
 }
 
 char *isodepth_fit_json(const struct isodepth_fit *fit)

@@ -101,6 +101,8 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
         st = iso_predictor_read(&p, &arena, iso_str_text(&text), text.len, ops.at[0], err);
     if (st == ISO_OK)
         st = read_points(&points, ops, a, err);
+    if (st == ISO_OK)
+        st = iso_predict_check(&p, &points, err);
     if (st == ISO_OK && a->json)
         print_json(ops.json, &p, &points);
     else if (st == ISO_OK)

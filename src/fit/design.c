@@ -18,6 +18,11 @@ static const struct {
     {"beta", NULL, 0, 2.5}, {"e", "E", -3, 2},
 };
 
+const char *iso_shared_param_name(size_t p)
+{
+    return shared_params[p].name;
+}
+
 void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
                       enum iso_injection injection, bool embeddings)
 {

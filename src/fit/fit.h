@@ -122,6 +122,9 @@ double iso_fit_ceiling(const struct iso_fit *fit);
 /* "A block looped 8 times is worth 2.59 unique blocks, 32 % of full equivalence." and what else
  * the law says about it; nothing when it says nothing. */
 void iso_fit_write_worth(struct iso_str *out, const struct iso_fit *fit, double r);
+/* A parameter of the law that the fit has not got for looped runs of this r, or NULL: a law with
+ * parameters of each r says nothing about another one. */
+const struct iso_law_param *iso_fit_missing(const struct iso_fit *fit, double r);
 /* N_eff and the loss that the fit gives a run. */
 double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run);
 double iso_fit_loss(const struct iso_fit *fit, const struct iso_run *run);

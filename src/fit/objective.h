@@ -49,6 +49,8 @@ size_t iso_design_free_params(const struct iso_design *x);
 /* Different r above 1, and how many of them the free shape parameters need. */
 size_t iso_design_looped(const struct iso_design *x);
 size_t iso_design_looped_needed(const struct iso_design *x);
+/* The name of one of the parameters that all laws share. */
+const char *iso_shared_param_name(size_t p);
 /* The sizes that the law sees, under the options' conventions. */
 void iso_design_sizes(double *n_once, double *n_rec, const struct iso_run *run,
                       enum iso_injection injection, bool embeddings);

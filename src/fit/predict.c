@@ -1,6 +1,7 @@
 /* Predictions: see predict.h. */
 #include "fit/predict.h"
 
+#include "fit/objective.h"
 #include "fit/put.h"
 #include "fit/stats.h"
 
@@ -15,10 +16,13 @@ static enum iso_status damaged(const char *path, const char *what, struct iso_er
                     path, what);
 }
 
-/* Whose parameter a name is: "phi" of all runs, "phi_r4" of those with r = 4. */
-static bool read_use(struct iso_param_use *use, const struct iso_law *law, const char *name)
+/* Whose parameter i is, by its name: "phi" of all runs, "phi_r4" of those with r = 4. */
+static bool read_use(struct iso_param_use *use, const struct iso_law *law, size_t i,
+                     const char *name)
 {
     *use = (struct iso_param_use){.r = NAN, .recipe = SIZE_MAX};
+    if (i < ISO_P_SHAPE)
+        return iso_str_eq(name, iso_shared_param_name(i));
     for (const struct iso_law_param *p = law->param; p->name; p++) {
         const size_t n = strlen(p->name);
         if (strncmp(p->name, name, n) != 0)
@@ -41,11 +45,9 @@ static enum iso_status read_param(struct iso_fit *fit, const struct iso_json *ro
         return damaged(path, "its parameters are not those of a fit", err);
     memcpy(fit->name[i], name, strlen(name) + 1);
     fit->param[i] = iso_json_number(row, "value", NAN);
-    if (isnan(fit->param[i]) || (i >= ISO_P_SHAPE && !read_use(&fit->use[i], fit->law, name)))
-        return damaged(path, "a parameter is not one of its law", err);
-    if (i < ISO_P_SHAPE)
-        fit->use[i] = (struct iso_param_use){.r = NAN, .recipe = SIZE_MAX};
-    else if (fit->phi_param == ISO_NO_PARAM && iso_str_eq(fit->use[i].of->name, "phi"))
+    if (isnan(fit->param[i]) || !read_use(&fit->use[i], fit->law, i, name))
+        return damaged(path, "a parameter is not one of its law, or not in its place", err);
+    if (fit->use[i].of && fit->phi_param == ISO_NO_PARAM && iso_str_eq(fit->use[i].of->name, "phi"))
         fit->phi_param = i;
     fit->n_param++;
     return ISO_OK;
@@ -85,7 +87,7 @@ static enum iso_status read_draws(struct iso_predictor *p, struct iso_arena *are
         double *to = p->draws + p->n_draws++ * n_param;
         const struct iso_json *x = row->child;
         for (size_t i = 0; i < n_param; i++, x = x->next) {
-            if (!x || x->kind != ISO_JSON_NUMBER)
+            if (row->n != n_param || x->kind != ISO_JSON_NUMBER)
                 return damaged(path, "a draw has not one number for each parameter", err);
             to[i] = x->number;
         }
@@ -121,6 +123,29 @@ enum iso_status iso_predictor_read(struct iso_predictor *p, struct iso_arena *ar
     p->most_tokens = most(v, "tokens");
     const struct iso_json *draws = iso_json_get(v, "draws");
     return draws ? read_draws(p, arena, draws, path, err) : ISO_OK;
+}
+
+static enum iso_status check_point(const struct iso_fit *fit, const struct iso_run *run,
+                                   struct iso_err *err)
+{
+    if (fit->embeddings && isnan(run->n_embed))
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "the fit counts embeddings; give the points as a table with n_embed");
+    const struct iso_law_param *of = iso_fit_missing(fit, run->r);
+    if (of)
+        return iso_fail(err, ISO_BAD_INPUT, "r is %g, but the fit has no %s for it%s", run->r,
+                        of->name,
+                        of->per == ISO_PER_R ? "; fit a law that is one for all r, joint" : "");
+    return ISO_OK;
+}
+
+enum iso_status iso_predict_check(const struct iso_predictor *p, const struct iso_runs *points,
+                                  struct iso_err *err)
+{
+    enum iso_status st = ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < points->n; i++)
+        st = check_point(&p->fit, &points->at[i], err);
+    return st;
 }
 
 double iso_predict_beyond(const struct iso_predictor *p, const struct iso_run *run)

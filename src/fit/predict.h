@@ -26,6 +26,11 @@ enum iso_status iso_predictor_read(struct iso_predictor *p, struct iso_arena *ar
                                    const char *text, size_t len, const char *path,
                                    struct iso_err *err);
 
+/* Fails for a point about which the fit says nothing: a law with parameters of each r has none for
+ * its r, and would predict a loop that adds nothing; or its embeddings count and are not known. */
+enum iso_status iso_predict_check(const struct iso_predictor *p, const struct iso_runs *points,
+                                  struct iso_err *err);
+
 struct iso_prediction {
     double loss, low, high; /* the ends are NaN without draws */
     double n_eff;

@@ -108,7 +108,9 @@ static enum iso_status read_number(const struct iso_run_row *at, const struct co
                         at->row->line, name, text, col->positive ? "above " : "at least ",
                         col->least);
     *out *= at->roles.factor[col->role];
-    return ISO_OK;
+    return isfinite(*out) ? ISO_OK
+                          : iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s: %s is too large",
+                                     at->path, at->row->line, name, text);
 }
 
 /* A loss that is a number goes into *out; one that is not, but may honestly be in a table, gives
@@ -215,7 +217,11 @@ static enum iso_status check_sense(const struct iso_run_row *at, const struct is
 {
     const char *what = NULL;
     char text[96];
-    if (iso_run_params(run) <= 0 || run->n_once + run->n_rec < 1)
+    if (isnan(iso_run_params(run)))
+        what = "columns d_model and depth: an empty cell leaves the model without a size";
+    else if (!isfinite(executed(run)) || !isfinite(run->budget))
+        what = "parameters and tokens: more than can be meant";
+    else if (iso_run_params(run) <= 0 || run->n_once + run->n_rec < 1)
         what = "columns n_once and n_rec: the model has no parameters";
     else if (run->r > 1 && run->n_rec == 0)
         snprintf(text, sizeof text, "column n_rec%s: r is %g, but no parameters are used r times",

@@ -21,6 +21,16 @@ static bool shapes_of(double theta[ISO_MAX_SHAPE], const struct iso_fit *fit, co
     return all;
 }
 
+const struct iso_law_param *iso_fit_missing(const struct iso_fit *fit, double r)
+{
+    const struct iso_law_param *of = fit->law->param;
+    if (r <= 1)
+        return NULL;
+    while (of->name && iso_param_find(fit->use, fit->n_param, of, r, 0) != ISO_NO_PARAM)
+        of++;
+    return of->name ? of : NULL;
+}
+
 bool iso_fit_phi_is_free(const struct iso_fit *fit)
 {
     const size_t p = fit->phi_param;

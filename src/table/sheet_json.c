@@ -150,18 +150,22 @@ static const struct iso_json *value_at(const struct iso_json *column, const stru
     return guess && iso_str_eq(guess->key, index) ? guess : iso_json_get(column, index);
 }
 
-static void fill_column(struct iso_sheet *sheet, const struct iso_json *column,
+/* False when a value has no place among the indices. */
+static bool fill_column(struct iso_sheet *sheet, const struct iso_json *column,
                         const struct iso_json *index)
 {
     const size_t at = iso_sheet_find(sheet, column->key);
     const struct iso_json *v = column->child;
+    size_t n = 0;
     for (size_t i = 0; i < sheet->n_row; i++) {
         const struct iso_json *found = index ? value_at(column, v, index->key) : v;
         const char *text = found ? cell_text(&sheet->arena, found) : NULL;
         sheet->row[i].cell[at] = text ? text : "";
+        n += found != NULL;
         v = v ? v->next : NULL;
         index = index ? index->next : NULL;
     }
+    return n == column->n;
 }
 
 static enum iso_status read_columns(struct iso_sheet *sheet, const struct iso_json *table,
@@ -174,12 +178,17 @@ static enum iso_status read_columns(struct iso_sheet *sheet, const struct iso_js
             return iso_fail(err, ISO_BAD_INPUT,
                             "%s: columns %s (%zu values) and %s (%zu values) do not form a table",
                             sheet->path, first->key, first->n, c->key, c->n);
+        if (iso_sheet_find(sheet, c->key) != SIZE_MAX)
+            return iso_fail(err, ISO_BAD_INPUT, "%s: column %s is there twice", sheet->path,
+                            c->key);
         (void)iso_sheet_column(sheet, c->key);
     }
     for (size_t i = 0; i < first->n; i++)
         (void)iso_sheet_add_row(sheet, (int)i + 1);
     for (const struct iso_json *c = first; c; c = c->next)
-        fill_column(sheet, c, indexed ? first->child : NULL);
+        if (!fill_column(sheet, c, indexed ? first->child : NULL))
+            return iso_fail(err, ISO_BAD_INPUT, "%s: columns %s and %s do not have the same rows",
+                            sheet->path, first->key, c->key);
     return ISO_OK;
 }
 

@@ -210,8 +210,9 @@ static enum iso_status parse_and(struct parser *p, const struct iso_where **out)
         struct iso_where *w = ISO_ARENA_NEW(p->arena, struct iso_where);
         w->kind = AND;
         w->a = *out;
-        st = parse_factor(p, &w->b);
         *out = w;
+        out = &w->b;
+        st = parse_factor(p, out);
     }
     return st;
 }
@@ -223,8 +224,9 @@ static enum iso_status parse_or(struct parser *p, const struct iso_where **out)
         struct iso_where *w = ISO_ARENA_NEW(p->arena, struct iso_where);
         w->kind = OR;
         w->a = *out;
-        st = parse_and(p, &w->b);
         *out = w;
+        out = &w->b;
+        st = parse_and(p, out);
     }
     return st;
 }
@@ -268,17 +270,12 @@ static bool compare_cell(const struct iso_where *w, const char *cell)
     return known && compare_numbers(w->op, x, w->number);
 }
 
+/* Terms of a chain hang on each other's right, and are gone through in a loop: however many there
+ * are, the stack is as deep as the parentheses. */
 bool iso_where_holds(const struct iso_where *w, const char *const *cell)
 {
-    switch (w->kind) {
-    case AND:
-        return iso_where_holds(w->a, cell) && iso_where_holds(w->b, cell);
-    case OR:
-        return iso_where_holds(w->a, cell) || iso_where_holds(w->b, cell);
-    case NOT:
-        return !iso_where_holds(w->a, cell);
-    case COMPARE:
-        break;
-    }
-    return compare_cell(w, cell[w->column]);
+    for (; w->kind == AND || w->kind == OR; w = w->b)
+        if (iso_where_holds(w->a, cell) == (w->kind == OR))
+            return w->kind == OR;
+    return w->kind == NOT ? !iso_where_holds(w->a, cell) : compare_cell(w, cell[w->column]);
 }

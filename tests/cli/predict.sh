@@ -39,6 +39,27 @@ refuse '--tokens is missing' "$work/fit.json" --n 1e9
 refuse 'not JSON; expected what isodepth fit prints' examples/paper_baseline.csv --n 1e9 --tokens 1e9
 refuse '^isodepth: r is 4, but nothing says which parameters are looped' "$work/fit.json" --n 1e9 --tokens 1e9 --r 4
 refuse 'no law, injection or parameters' "$work/point.json" --n 1e9 --tokens 1e9
+# What the fit does not hold is not made up: parameters out of place, a refit of another law, an r
+# without a phi of its own, embeddings.
+edit() { # CODE, which changes the fit f, to "$work/edited.json"
+    python3 -c "import json, sys; f = json.load(open(sys.argv[1])); p = f['diagnostics']['parameters']
+$1
+json.dump(f, open(sys.argv[2], 'w'))" "$work/fit.json" "$work/edited.json"
+}
+looped=(--n 1e9 --tokens 1e9 --r 3 --arch depth=10,prelude=2,coda=2)
+"$isodepth" predict "$work/fit.json" "${looped[@]}" >/dev/null || die "the joint law has one phi for all r"
+edit 'p[0], p[2] = p[2], p[0]'
+refuse 'not in its place' "$work/edited.json" --n 1e9 --tokens 1e9
+edit 'f["draws"]["values"][0].append(1)'
+refuse 'not one number for each parameter' "$work/edited.json" --n 1e9 --tokens 1e9
+edit 'del p[5], f["draws"]'
+refuse 'r is 3, but the fit has no phi for it$' "$work/edited.json" "${looped[@]}"
+"$isodepth" fit examples/paper_baseline.csv --law phi_per_r --resamples 0 --starts 20 --json >"$work/per_r.json"
+refuse 'r is 3, but the fit has no phi for it; fit a law' "$work/per_r.json" "${looped[@]}"
+grep -v '^#' examples/paper_baseline.csv | sed '1s/$/,n_embed/; 2,$s/$/,1e7/' >"$work/embed.csv"
+"$isodepth" fit "$work/embed.csv" --embeddings --resamples 0 --starts 20 --json >"$work/embed.json"
+refuse 'the fit counts embeddings' "$work/embed.json" --n 1e9 --tokens 1e9
+"$isodepth" predict "$work/embed.json" "$work/embed.csv" >/dev/null || die "a table with n_embed"
 "$isodepth" predict "$work/fit.json" --n 1e12 --tokens 1e13 >"$work/far"
 grep -q 'times beyond the largest run' "$work/far" || die "an extrapolation without a word"
 grep -q "The fit's own checks say: caution" "$work/far" || die "no trust"

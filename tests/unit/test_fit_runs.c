@@ -58,6 +58,10 @@ static const struct {
     {"budget;n_once;tokens;loss\n1e18;1e8;1e9;3,14\n",
      "t:2: column loss: \"3,14\" is not a number; write decimals with a point"},
     {HEADER "1e18,2,5e7,4e7,1e6,1e999,3.1\n", "t:2: column tokens: \"1e999\" is not a number"},
+    {"n,tokens (B),loss\n1e8,1e300,3\n", "t:2: column tokens (B): 1e300 is too large"},
+    {"n,tokens,loss\n1e200,1e200,3\n", "t:2: parameters and tokens: more than can be meant"},
+    {"d_model,depth,tokens,loss\n512,8,1e9,3\n,8,1e9,3\n",
+     "t:3: columns d_model and depth: an empty cell leaves the model without a size"},
     {HEADER "1e18,2,5e7,4e7,1e6,\"1e9\"x,3.1\n", "t:2: text after a closing quote"},
     {"run," HEADER "a," GOOD "a,1e18,2,5e7,4e7,1e6,1e9,3.2\n",
      "t:3: run a is also at t:2 with other numbers; give repeats of a design their own run names "

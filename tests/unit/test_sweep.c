@@ -52,6 +52,9 @@ static void test_where(void **state)
         {"not r=1 and not r=2", true},
         {"r=1 and s=2 or d_model=64", true}, /* and binds first */
         {"r=1 and (s=2 or d_model=64)", false},
+        {"r=1 or r=2 or r=4", true},
+        {"r=4 and s=2 and d_model=65", false},
+        {"r=1 or r=4 and s=2 and (d_model=65 or d_model=64) or r=3", true},
         {"loop=linear", true},
         {"loop='linear'", true},
         {"loop!=\"hyper\"", true},
@@ -73,6 +76,23 @@ static void test_where(void **state)
             fail_msg("%s", cases[i].text);
         iso_arena_release(&arena);
     }
+}
+
+/* A program may join any number of names, and the stack has room for 8 MiB. */
+static void test_where_long(void **state)
+{
+    (void)state;
+    struct iso_record rec = sample();
+    struct iso_arena arena = {0};
+    struct iso_str text = {0};
+    const struct iso_where *w;
+    for (size_t i = 0; i < 500000; i++)
+        iso_str_puts(&text, "r=1 or ");
+    iso_str_puts(&text, "r=4");
+    assert_int_equal(iso_record_where_parse(&w, &arena, text.text, NULL), ISO_OK);
+    assert_true(iso_record_where_holds(w, &rec));
+    iso_arena_release(&arena);
+    iso_str_release(&text);
 }
 
 static void test_where_errors(void **state)
@@ -394,6 +414,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_where),
+        cmocka_unit_test(test_where_long),
         cmocka_unit_test(test_where_errors),
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_progress),

@@ -255,6 +255,9 @@ static const struct {
     {"{\"n\": [1, 2], \"loss\": [3]}", 26, "n (2 values) and loss (1 values) do not form a table"},
     {"{\"n\": [1], \"loss\": {\"0\": 3}}", 28, "do not form a table"},
     {"[{\"n\": 1, \"n\": 2}]", 18, "column n is there twice"},
+    {"{\"n\": [1], \"n\": [2]}", 20, "column n is there twice"},
+    {"{\"n\": {\"0\": 1}, \"loss\": {\"0\": 3, \"1\": 2}}", 41,
+     "n and loss do not have the same rows"},
 };
 
 static void test_strangers(void **state)
