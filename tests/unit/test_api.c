@@ -66,7 +66,7 @@ static void test_fit(void **state)
     o.law = "phi_per_r"; /* for r = 2, 4 and 8: of others it says nothing */
     fit = isodepth_fit_new(csv, len, &o, message, sizeof message);
     assert_non_null(fit);
-    assert_false(isnan(isodepth_fit_predict(fit, 5e7, 5e7, 4, 1e9)));
+    assert_true(isodepth_fit_predict(fit, 5e7, 5e7, 4, 1e9) > 0);
     assert_true(isnan(isodepth_fit_predict(fit, 5e7, 5e7, 3, 1e9)));
     isodepth_fit_free(fit);
 
