@@ -46,7 +46,7 @@ edit() { # CODE, which changes the fit f, to "$work/edited.json"
 $1
 json.dump(f, open(sys.argv[2], 'w'))" "$work/fit.json" "$work/edited.json"
 }
-looped=(--n 1e9 --tokens 1e9 --r 3 --arch depth=10,prelude=2,coda=2)
+looped=(--n 1e9 --tokens 1e9 --r 3 --arch "depth=10,prelude=2,coda=2")
 "$isodepth" predict "$work/fit.json" "${looped[@]}" >/dev/null || die "the joint law has one phi for all r"
 edit 'p[0], p[2] = p[2], p[0]'
 refuse 'not in its place' "$work/edited.json" --n 1e9 --tokens 1e9
