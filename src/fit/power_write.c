@@ -99,15 +99,15 @@ static void write_simulated(struct iso_str *out, const struct iso_power *p, bool
                           : "phi would come out within +-%.3f (95 %%)\n",
                    p->half_width);
     iso_str_printf(out,
-                   "A change of phi of %.3f or more would be found with 80 %% probability, by a "
-                   "variant\ngrid of the same size that shares the r = 1 runs.\n\n",
+                   "A change of phi of %.3f or more would be found with 80 %% probability, by a\n"
+                   "variant grid of the same size that shares the r = 1 runs.\n\n",
                    p->smallest_delta);
     iso_str_printf(out,
-                   "%zu runs, %.3g FLOPs. In %zu simulated studies phi spreads by +-%.3f (+-%.3f "
-                   "by the\nlinear formula), with a mean error of %+.4f; +-%.3f is the median of "
-                   "the intervals\nthat fit prints.\n",
-                   p->n_runs, p->flops, p->n_repetitions, p->spread, p->half_width_linear, p->bias,
-                   p->half_width);
+                   "%zu runs, %.3g FLOPs; +-%.3f is the median of the intervals that fit prints.\n"
+                   "In %zu simulated studies phi spreads by +-%.3f, with a mean error of %+.4f;\n"
+                   "by the linear formula it does by +-%.3f.\n",
+                   p->n_runs, p->flops, p->half_width, p->n_repetitions, p->spread, p->bias,
+                   p->half_width_linear);
     iso_power_write_assumed(out, p, colour);
     const struct iso_power_part *budget = best_part(p, "budget"), *width = best_part(p, "width");
     if (budget && width)

@@ -515,7 +515,8 @@ static void test_interval_over_cells(void **state)
     (void)state;
     static const struct {
         const char *table, *method;
-    } of[] = {{"examples/paper_baseline.csv", "percentile"}, {"docs/results/desk/pilot.csv", "bca"}};
+    } of[] = {{"examples/paper_baseline.csv", "percentile"},
+              {"docs/results/desk/pilot.csv", "bca"}};
     const struct iso_analysis_options o = few();
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct iso_runs runs = {0};
