@@ -125,6 +125,9 @@ void iso_fit_write_worth(struct iso_str *out, const struct iso_fit *fit, double 
 /* A parameter of the law that the fit has not got for looped runs of this r, or NULL: a law with
  * parameters of each r says nothing about another one. */
 const struct iso_law_param *iso_fit_missing(const struct iso_fit *fit, double r);
+/* Whether the fit has all parameters that these runs need: a law with parameters of each r tells
+ * nothing about an r that it was not fitted to. */
+bool iso_fit_covers(const struct iso_fit *fit, const struct iso_runs *runs);
 /* N_eff and the loss that the fit gives a run. */
 double iso_fit_n_eff(const struct iso_fit *fit, const struct iso_run *run);
 double iso_fit_loss(const struct iso_fit *fit, const struct iso_run *run);

@@ -27,7 +27,8 @@ static bool is_kept(const struct iso_run *run, const void *ctx)
     return !is_left_out(run, ctx);
 }
 
-/* Adds the squared errors of the runs left out; false when the rest does not determine the law. */
+/* Adds the squared errors of the runs left out; false when the rest does not determine the law or
+ * tells nothing about one of them. */
 static bool predict(double *squares, size_t *n, const struct iso_runs *runs, struct part part,
                     const struct iso_fit_options *options)
 {
@@ -36,7 +37,8 @@ static bool predict(double *squares, size_t *n, const struct iso_runs *runs, str
     iso_runs_filter(&rest, runs, is_kept, &part);
     iso_runs_filter(&out, runs, is_left_out, &part);
     const bool fits = !(iso_law_param(options->law, "phi") && iso_runs_undetermined(&rest)) &&
-                      iso_fit_run(&fit, &rest, options, NULL) == ISO_OK;
+                      iso_fit_run(&fit, &rest, options, NULL) == ISO_OK &&
+                      iso_fit_covers(&fit, &out);
     for (size_t i = 0; fits && i < out.n; i++) {
         const double error = out.at[i].loss - iso_fit_loss(&fit, &out.at[i]);
         *squares += error * error;
@@ -63,9 +65,6 @@ static double error_left_out_r(const struct iso_runs *runs, struct iso_arena *ar
     double *r, squares = 0;
     size_t n = 0;
     const size_t n_r = iso_runs_recurrences(&r, arena, runs);
-    for (const struct iso_law_param *p = options->law->param; p->name; p++)
-        if (p->per == ISO_PER_R)
-            return NAN; /* nothing is known about an r without runs */
     for (size_t i = 0; i < n_r; i++)
         if (r[i] > 1 && !predict(&squares, &n, runs, (struct part){NAN, r[i]}, options))
             return NAN;

@@ -138,7 +138,7 @@ static void hold_out(struct context *c, const struct iso_fit *best, const double
     struct iso_fit fit;
     iso_runs_filter(&train, c->runs, in_range, &rest);
     iso_runs_filter(&test, c->runs, in_range, &last);
-    if (iso_fit_run(&fit, &train, c->options, NULL) == ISO_OK) {
+    if (iso_fit_run(&fit, &train, c->options, NULL) == ISO_OK && iso_fit_covers(&fit, &test)) {
         *h = (struct iso_holdout){.budget = last.low, .n_train = train.n, .n_test = test.n};
         h->phi = fit.phi;
         for (size_t i = 0; i < test.n; i++) {

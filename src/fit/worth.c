@@ -31,6 +31,14 @@ const struct iso_law_param *iso_fit_missing(const struct iso_fit *fit, double r)
     return of->name ? of : NULL;
 }
 
+bool iso_fit_covers(const struct iso_fit *fit, const struct iso_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (iso_fit_missing(fit, runs->at[i].r))
+            return false;
+    return true;
+}
+
 bool iso_fit_phi_is_free(const struct iso_fit *fit)
 {
     const size_t p = fit->phi_param;

@@ -271,6 +271,35 @@ static void test_which_law(void **state)
     iso_arena_release(&arena);
 }
 
+static bool is_not_low_8(const struct iso_run *run, const void *ctx)
+{
+    return run->r != 8 || run->budget == *(const double *)ctx;
+}
+
+/* A law with parameters of each r predicts nothing of an r that only the top budget has. */
+static void test_r_of_the_top_budget_only(void **state)
+{
+    (void)state;
+    struct iso_fit_options o = few().fit;
+    struct iso_arena arena = {0};
+    struct iso_law_scores scores;
+    struct iso_robust robust;
+    struct iso_runs runs;
+    double top = 0;
+    for (size_t i = 0; i < paper.n; i++)
+        top = fmax(top, paper.at[i].budget);
+    iso_runs_filter(&runs, &paper, is_not_low_8, &top);
+    iso_law_scores_run(&scores, &arena, &runs, &o);
+    const struct iso_law_score *per_r = score_of(&scores, "phi_per_r");
+    assert_true(isnan(per_r->error_top_budget));
+    assert_true(score_of(&scores, "joint")->error_top_budget < 0.05);
+    o.law = per_r->law;
+    iso_robust_run(&robust, &arena, &runs, &per_r->fit, &o);
+    assert_true(isnan(robust.holdout.budget));
+    iso_runs_release(&runs);
+    iso_arena_release(&arena);
+}
+
 /* On the paper's table the error at the top budget is the one that the page gives by itself. */
 static void test_scores_agree_with_the_page(void **state)
 {
@@ -716,6 +745,7 @@ int main(void)
         cmocka_unit_test(test_interval_words),
         cmocka_unit_test(test_bca),
         cmocka_unit_test(test_which_law),
+        cmocka_unit_test(test_r_of_the_top_budget_only),
         cmocka_unit_test(test_scores_agree_with_the_page),
         cmocka_unit_test(test_jackknife),
         cmocka_unit_test(test_robustness),
