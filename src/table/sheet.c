@@ -148,6 +148,18 @@ struct iso_where_columns iso_sheet_columns(struct iso_sheet *sheet)
     return (struct iso_where_columns){at, sheet->n_col};
 }
 
+enum iso_status iso_sheet_check_size(const struct iso_sheet *sheet, size_t rows,
+                                     struct iso_err *err)
+{
+    enum { MOST_COLUMNS = 1 << 14, MOST_CELLS = 1 << 24 };
+    if (sheet->n_col <= MOST_COLUMNS && rows <= MOST_CELLS / (sheet->n_col + 1))
+        return ISO_OK;
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s: %zu rows and %zu columns are more than a table of runs has; is this a "
+                    "corpus?",
+                    sheet->path, rows, sheet->n_col);
+}
+
 size_t iso_sheet_column(struct iso_sheet *sheet, const char *name)
 {
     size_t at = iso_sheet_find(sheet, name);

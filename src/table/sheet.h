@@ -52,6 +52,10 @@ struct iso_sheet_format {
 };
 extern const struct iso_sheet_format iso_sheet_csv, iso_sheet_json, iso_sheet_parquet;
 
+/* Fails when the columns so far and this number of rows are more than a table of runs has: a few
+ * bytes can claim any number of empty cells. */
+enum iso_status iso_sheet_check_size(const struct iso_sheet *sheet, size_t rows,
+                                     struct iso_err *err);
 /* The column of this name, added when it is new: earlier rows are "" there. */
 size_t iso_sheet_column(struct iso_sheet *sheet, const char *name);
 /* A new row of empty cells. */

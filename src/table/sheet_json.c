@@ -77,10 +77,12 @@ static enum iso_status fill(struct iso_sheet *sheet, const struct objects *o, st
 {
     struct iso_arena scratch = {0};
     enum iso_status st = ISO_OK;
-    for (size_t i = 0; i < o->n; i++)
-        for (const struct iso_json *v = o->at[i].row->child; v; v = v->next)
-            if (cell_text(&scratch, v))
+    for (size_t i = 0; st == ISO_OK && i < o->n; i++)
+        for (const struct iso_json *v = o->at[i].row->child; st == ISO_OK && v; v = v->next)
+            if (cell_text(&scratch, v)) {
                 (void)iso_sheet_column(sheet, v->key);
+                st = iso_sheet_check_size(sheet, o->n, err);
+            }
     iso_arena_release(&scratch);
     for (size_t i = 0; st == ISO_OK && i < o->n; i++)
         st = fill_row(sheet, o->at[i].row, o->at[i].line, err);
@@ -182,6 +184,8 @@ static enum iso_status read_columns(struct iso_sheet *sheet, const struct iso_js
             return iso_fail(err, ISO_BAD_INPUT, "%s: column %s is there twice", sheet->path,
                             c->key);
         (void)iso_sheet_column(sheet, c->key);
+        if (iso_sheet_check_size(sheet, first->n, err) != ISO_OK)
+            return ISO_BAD_INPUT;
     }
     for (size_t i = 0; i < first->n; i++)
         (void)iso_sheet_add_row(sheet, (int)i + 1);

@@ -91,7 +91,6 @@ static enum iso_status add_columns(struct iso_sheet *sheet, const char *const *n
 static enum iso_status parse(struct iso_sheet *sheet, const char *bytes, size_t len,
                              struct iso_err *err)
 {
-    enum { MOST_CELLS = 1 << 24 }; /* a few bytes can claim any number of empty ones */
     const char **names;
     size_t n;
     int64_t rows;
@@ -100,10 +99,8 @@ static enum iso_status parse(struct iso_sheet *sheet, const char *bytes, size_t 
     if (st != ISO_OK)
         return iso_fail_in(err, st, "%s", sheet->path);
     st = add_columns(sheet, names, n, err);
-    if (st == ISO_OK && rows > MOST_CELLS / (int64_t)n)
-        st = iso_fail(err, ISO_BAD_INPUT,
-                      "%s: %" PRId64 " rows are more than a table of runs has; is this a corpus?",
-                      sheet->path, rows);
+    if (st == ISO_OK)
+        st = iso_sheet_check_size(sheet, (size_t)rows, err);
     for (int64_t i = 0; st == ISO_OK && i < rows; i++)
         (void)iso_sheet_add_row(sheet, (int)i + 1);
     for (size_t i = 0; st == ISO_OK && i < n; i++)

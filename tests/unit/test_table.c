@@ -290,13 +290,38 @@ static void test_long_fields(void **state)
     iso_str_release(&text);
 }
 
+/* A key that is new on every line would make a sheet of rows times columns, nearly all empty. */
+static void test_too_many_columns(void **state)
+{
+    (void)state;
+    struct iso_sheet sheet;
+    struct iso_err err;
+    struct iso_str lines = {0}, columns = {0};
+    for (int i = 0; i < 50000; i++)
+        iso_str_printf(&lines, "{\"step%d\": 1}\n", i);
+    iso_str_printf(&columns, "{\"a\": {\"0\": 1}");
+    for (int i = 0; i < 20000; i++)
+        iso_str_printf(&columns, ", \"c%d\": {}", i);
+    iso_str_printf(&columns, "}");
+    const struct iso_str *const texts[] = {&lines, &columns};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(iso_sheet_parse(&sheet, texts[i]->text, texts[i]->len, "t", &err),
+                         ISO_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "columns are more than a table of runs has"));
+        iso_sheet_release(&sheet);
+    }
+    iso_str_release(&lines);
+    iso_str_release(&columns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_headers),   cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_computed),  cmocka_unit_test(test_split),
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_shared_names),
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_long_fields),
+        cmocka_unit_test(test_headers),     cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_computed),    cmocka_unit_test(test_split),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_shared_names),
+        cmocka_unit_test(test_strangers),   cmocka_unit_test(test_too_many_columns),
+        cmocka_unit_test(test_long_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
