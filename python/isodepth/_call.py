@@ -11,6 +11,7 @@ import pathlib
 import signal
 import sys
 import threading
+import time
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,15 +58,21 @@ def version() -> str:
 
 
 class _Bar:
-    """One line of progress: a cell's display in a notebook, standard error in a terminal."""
+    """One line of progress: a cell's display in a notebook, standard error in a terminal.
+
+    Nothing is shown for the first moments: a line that only flashes disturbs.
+    """
 
     def __init__(self) -> None:
+        self.from_ = time.monotonic() + 0.5
         self.handle: Any = None
         self.drawn = False
         ipython = sys.modules.get("IPython")
         self.notebook = hasattr(ipython.get_ipython(), "kernel") if ipython else False
 
     def __call__(self, what: str, done: float, total: float) -> None:
+        if time.monotonic() < self.from_:
+            return
         text = f"{what} {100 * done / total:.0f} %" if total else what
         if self.notebook:
             from IPython.display import display

@@ -118,15 +118,17 @@ static const double live_interval = 0.2, pipe_interval = 15.0, first_delay = 1.0
 
 void iso_progress_begin(struct iso_progress *p, const char *what, double total)
 {
-    double now = iso_time_now();
+    const double now = iso_time_now();
     *p = (struct iso_progress){.listener = listener_of_thread,
                                .what = what,
                                .total = total,
                                .started = now,
-                               .last_shown = now - live_interval + first_delay,
+                               .last_shown = now,
                                .live = isatty(STDERR_FILENO)};
-    if (p->listener || !p->live)
-        p->last_shown = now;
+    if (p->listener)
+        p->last_shown -= live_interval;
+    else if (p->live)
+        p->last_shown += first_delay - live_interval;
 }
 
 static void write_bar(struct iso_str *s, double fraction)

@@ -24,7 +24,8 @@ void iso_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void iso_print_page(const char *text);
 
 /* Whoever waits for a call of the library.  A thread has one while its call runs: it is how a
- * progress function reaches what works for it, several calls below. */
+ * progress function reaches what works for it, several calls below.  It hears of every part of the
+ * work at its first update, however short the part is, and can stop it there. */
 struct iso_listener {
     int (*progress)(void *ctx, const char *what, double done, double total); /* not 0: stop */
     void *ctx;

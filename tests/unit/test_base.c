@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/latex.h"
 #include "base/parallel.h"
+#include "base/progress.h"
 #include "base/rng.h"
 #include "base/settings.h"
 #include "base/table.h"
@@ -669,6 +670,30 @@ static void test_parallel_without_threads(void **state)
         assert_int_equal(squares[i], i * i);
 }
 
+static int stop_at_once(void *ctx, const char *what, double done, double total)
+{
+    (void)what, (void)done, (void)total;
+    ++*(int *)ctx;
+    return 1;
+}
+
+/* A part that is over in no time is heard of as well, and can be stopped. */
+static void test_listener_hears_short_parts(void **state)
+{
+    (void)state;
+    int heard = 0;
+    struct iso_listener listener = {.progress = stop_at_once, .ctx = &heard};
+    struct iso_progress progress;
+    iso_listener_set(&listener);
+    iso_progress_begin(&progress, "a short part", 3);
+    iso_listener_set(NULL);
+    for (int i = 0; i < 3; i++)
+        iso_progress_update(&progress, i, NULL);
+    iso_progress_end(&progress);
+    assert_int_equal(heard, 1);
+    assert_true(iso_progress_stopped(&progress));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -696,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_latex_formulas),
         cmocka_unit_test(test_parallel),
         cmocka_unit_test(test_parallel_without_threads),
+        cmocka_unit_test(test_listener_hears_short_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
