@@ -153,7 +153,7 @@ tsan:
 	    EXTRA="-fsanitize=thread -fno-omit-frame-pointer" all tests
 	@B=$(B)-tsan tools/run_tests $(patsubst $(B)/%,$(B)-tsan/%,$(UNIT_BIN))
 
-## fuzz: fuzz every reader of outside bytes for FUZZ_SECONDS each (default 30)
+## fuzz: fuzz every reader of outside bytes for FUZZ_SECONDS each (default 30; FUZZ_KEEP=1: keep what it finds)
 FUZZ_SECONDS ?= 30
 fuzz:
 	@tools/deps san
