@@ -85,6 +85,9 @@ int iso_launch_ranks(const struct iso_launch_options *o, const struct iso_record
 /* The trainer's command line for one run, ended by NULL; in `arena`. */
 const char **iso_launch_argv(struct iso_arena *arena, const struct iso_launch_options *o,
                              const char *id);
+/* For those who start the program by its name: whether it still leads to this one, since a build or
+ * an installation may have put another one there. */
+enum iso_status iso_launch_check_program(const struct iso_launch_options *o, struct iso_err *err);
 struct iso_ended *iso_launch_ended(struct iso_launch *l, const char *id, int code);
 
 #endif

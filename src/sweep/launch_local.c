@@ -11,7 +11,9 @@
  *    to stop.  SIGTERM it answers by ending its ranks, with a grace that we make long enough for a
  *    save, should somebody else send it one.
  * 5. All runs are trained by the program that the sweep began with: they start it from the
- *    scheduler's entry in /proc, which still has it when its file was replaced or deleted. */
+ *    scheduler's entry in /proc, which still has it when its file was replaced or deleted.  A
+ *    process whose file may be executed but not read shows that entry to nobody but itself: then
+ *    mpirun has to take the file by its name, while the name still leads to it. */
 #include "base/file.h"
 #include "sweep/launch.h"
 #include "sweep/sweep.h"
@@ -67,20 +69,25 @@ _Noreturn static void become(const char *file, const char *const *argv, pid_t pa
     _exit(127);
 }
 
-/* What to start: mpirun takes its time, and the file may go meanwhile. */
-static const char *trainer_file(struct iso_arena *arena, const struct iso_launch_options *o)
+/* Whether other processes may look into ours. */
+static bool is_open(void)
 {
-    return o->own ? iso_arena_printf(arena, "/proc/%d/exe", (int)getpid()) : o->program;
+    return prctl(PR_GET_DUMPABLE) == 1;
 }
 
-/* The command line of a run: the trainer's, behind that of mpirun for several ranks.  Binding is
- * off, since each mpirun would choose the same cores. */
-static const char **command_of(struct iso_arena *arena, const struct iso_launch_options *o,
-                               const char *id, int ranks)
+/* What mpirun starts: it takes its time, and the file may go meanwhile. */
+static enum iso_status file_for_mpirun(const char **file, struct iso_arena *arena,
+                                       const struct iso_launch_options *o, struct iso_err *err)
 {
-    const char **trainer = iso_launch_argv(arena, o, id);
-    if (ranks == 1)
-        return trainer;
+    bool by_entry = o->own && is_open();
+    *file = by_entry ? iso_arena_printf(arena, "/proc/%d/exe", (int)getpid()) : o->program;
+    return by_entry ? ISO_OK : iso_launch_check_program(o, err);
+}
+
+/* The trainer's command line behind that of mpirun.  Binding is off, since each mpirun would choose
+ * the same cores. */
+static const char **behind_mpirun(struct iso_arena *arena, const char **trainer, int ranks)
+{
     const char *mpirun[] = {"mpirun",          "-n",        iso_arena_printf(arena, "%d", ranks),
                             "--oversubscribe", "--bind-to", "none"};
     const size_t first = sizeof mpirun / sizeof *mpirun;
@@ -90,8 +97,23 @@ static const char **command_of(struct iso_arena *arena, const struct iso_launch_
     const char **argv = ISO_ARENA_NEW_N(arena, const char *, first + n + 1);
     memcpy(argv, mpirun, sizeof mpirun);
     memcpy(argv + first, trainer, n * sizeof *trainer);
-    argv[first] = trainer_file(arena, o);
     return argv;
+}
+
+/* The command line of a run, and the file to start it with. */
+static enum iso_status command_of(const char ***argv, const char **file, struct iso_arena *arena,
+                                  const struct iso_launch_options *o, const char *id, int ranks,
+                                  struct iso_err *err)
+{
+    *argv = iso_launch_argv(arena, o, id);
+    if (ranks == 1) {
+        *file = o->own ? "/proc/self/exe" : o->program; /* a child's own is still the scheduler's */
+        return ISO_OK;
+    }
+    enum iso_status st = file_for_mpirun(&(*argv)[0], arena, o, err);
+    *argv = behind_mpirun(arena, *argv, ranks);
+    *file = (*argv)[0];
+    return st;
 }
 
 static enum iso_status start_one(struct iso_launch *l, bool *started, const struct iso_record *rec,
@@ -103,10 +125,11 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
     const struct iso_path log_path = iso_sweep_path(l->o.study, rec->id, "train.log");
     int lock = -1, log = -1, ranks = iso_launch_ranks(&l->o, rec);
     int stop = ranks > 1 ? SIGUSR1 : SIGTERM;
-    const char **argv = command_of(&arena, &l->o, rec->id, ranks);
-    const char *file = ranks > 1 ? argv[0] : trainer_file(&arena, &l->o);
+    const char **argv, *file;
     bool held = false;
-    enum iso_status st = iso_lock_acquire(&lock, &held, lock_path.text, err);
+    enum iso_status st = command_of(&argv, &file, &arena, &l->o, rec->id, ranks, err);
+    if (st == ISO_OK)
+        st = iso_lock_acquire(&lock, &held, lock_path.text, err);
     if (st != ISO_OK || held)
         goto out;
     log = open(log_path.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

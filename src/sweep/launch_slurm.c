@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Seconds that squeue may fail: controllers are restarted, and the tasks do not mind. */
@@ -262,21 +261,6 @@ static size_t count_alike(const struct iso_launch_options *o, const struct iso_r
     return alike;
 }
 
-/* Tasks start the program by its name, on nodes that know nothing of this process; a build or an
- * installation may have put another one there. */
-static enum iso_status check_program(const struct iso_launch_options *o, struct iso_err *err)
-{
-    struct stat mine, there;
-    if (!o->own || (stat("/proc/self/exe", &mine) == 0 && stat(o->program, &there) == 0 &&
-                    mine.st_dev == there.st_dev && mine.st_ino == there.st_ino))
-        return ISO_OK;
-    return iso_fail(err, ISO_MISSING,
-                    "%s was replaced or deleted since this sweep began, and its tasks would start "
-                    "another program; to go on with what is there now, start the sweep again: it "
-                    "resumes",
-                    o->program);
-}
-
 /* Submits all in as few arrays as the cluster allows; an array over the limit is halved. */
 static enum iso_status slurm_start(struct iso_launch *l, bool *started,
                                    const struct iso_record *const *runs, size_t n,
@@ -286,7 +270,7 @@ static enum iso_status slurm_start(struct iso_launch *l, bool *started,
     size_t done = 0, most = s->max_array;
     if (iso_time_now() < s->next_submit)
         return ISO_OK;
-    enum iso_status st = check_program(&l->o, err);
+    enum iso_status st = iso_launch_check_program(&l->o, err);
     if (st != ISO_OK)
         return st;
     while (done < n) {

@@ -2,6 +2,7 @@
 #include "sweep/launch.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 const struct iso_launcher *const iso_launchers[] = {
     &iso_launcher_local,
@@ -43,6 +44,19 @@ const char **iso_launch_argv(struct iso_arena *arena, const struct iso_launch_op
         argv[n++] = o->set[i];
     }
     return argv;
+}
+
+enum iso_status iso_launch_check_program(const struct iso_launch_options *o, struct iso_err *err)
+{
+    struct stat mine, there;
+    if (!o->own || (stat("/proc/self/exe", &mine) == 0 && stat(o->program, &there) == 0 &&
+                    mine.st_dev == there.st_dev && mine.st_ino == there.st_ino))
+        return ISO_OK;
+    return iso_fail(err, ISO_MISSING,
+                    "%s was replaced or deleted since this sweep began, and its runs would start "
+                    "another program; to go on with what is there now, start the sweep again: it "
+                    "resumes",
+                    o->program);
 }
 
 struct iso_ended *iso_launch_ended(struct iso_launch *l, const char *id, int code)

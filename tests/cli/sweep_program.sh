@@ -31,8 +31,33 @@ lose() {
 numbers quiet > want
 lose replaced other
 lose deleted 'rm bin/isodepth' --adapt
-if command -v mpirun > /dev/null && "$iso" version --json | grep -q '"mpi": *true'; then
-    lose ranks other --ranks 2
+mpi=0
+command -v mpirun > /dev/null && "$iso" version --json | grep -q '"mpi": *true' && mpi=1
+[ $mpi = 0 ] || lose ranks other --ranks 2
+
+# A file that may be executed but not read: the kernel shows its process to nobody else.
+mkdir -p closed/bin && cp -r data toy.yaml closed && cp "$iso" closed/bin/isodepth
+chmod 0111 closed/bin/isodepth && chmod 755 "$tmp"
+[ "$(id -u)" != 0 ] || chown -R nobody closed
+# unread FLAG...: a sweep with that file, by a user whom its mode concerns.
+unread() {
+    local call
+    call=$(printf '%q ' bin/isodepth sweep toy.yaml "${flags[@]}" --set 'budgets=[1e10]' "$@")
+    call="cd $tmp/closed && export HOME=$tmp/closed && exec $call"
+    if [ "$(id -u)" = 0 ]; then su nobody -s /bin/bash -c "$call"; else bash -c "$call"; fi
+}
+unread --out one > out 2> log || { cat log closed/one/runs/*/train.log; fail "a program that cannot be read"; }
+grep -q '2 runs: 2 done' out || { cat out; fail "a program that cannot be read: runs"; }
+if [ $mpi = 1 ]; then
+    unread --out two --ranks 2 > out 2> log &
+    scheduler=$!
+    for _ in $(seq 1500); do grep -qs loss closed/two/runs/*/metrics.jsonl && break; sleep 0.02; done
+    cp closed/bin/isodepth closed/bin/new && mv closed/bin/new closed/bin/isodepth
+    wait $scheduler
+    [ $? = 1 ] || { cat log; fail "a replaced program that cannot be read: exit"; }
+    grep -q 'isodepth was replaced or deleted since this sweep began' log ||
+        { cat log; fail "a replaced program that cannot be read: message"; }
+    grep -q ' done: loss' log || { cat log; fail "ranks of a program that cannot be read"; }
 fi
 
 # ps and pgrep know a run by the program's name.
