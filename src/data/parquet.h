@@ -66,6 +66,9 @@ struct iso_pq_column {
     enum iso_pq_use use;
     int max_rep, max_def;
     int list_def; /* definition level from which on a list has an element */
+    /* Of integers that are cells: */
+    int64_t decimals; /* digits behind the point, 0 to 18 */
+    bool is_unsigned;
 };
 
 /* The column's chunk in one row group. */

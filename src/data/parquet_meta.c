@@ -9,6 +9,9 @@
 
 enum { REQUIRED, OPTIONAL, REPEATED };
 
+/* What integers stand for: the converted types that change a number. */
+enum { DECIMAL = 5, UINT_8 = 11, UINT_64 = 14, MOST_DECIMALS = 18 };
+
 #define MAX_VALUES ((int64_t)1 << 48) /* of a chunk; keeps sums of counts from overflowing */
 
 /* One element of the schema, which is a tree written depth first. */
@@ -16,6 +19,8 @@ struct element {
     const char *name;
     size_t name_len;
     int type, repetition;
+    int converted; /* type, -1 without one */
+    int64_t scale; /* of a DECIMAL: its digits behind the point */
     int64_t n_children;
 };
 
@@ -43,7 +48,7 @@ static enum iso_status fail_damaged(struct iso_err *err, const char *what)
 
 static void read_element(struct element *e, struct iso_thrift *t)
 {
-    *e = (struct element){.type = -1, .name = ""};
+    *e = (struct element){.type = -1, .converted = -1, .name = ""};
     struct iso_thrift_field f = {0};
     while (iso_thrift_next(t, &f))
         switch (f.id) {
@@ -58,6 +63,12 @@ static void read_element(struct element *e, struct iso_thrift *t)
             break;
         case 5:
             e->n_children = iso_thrift_int(t, &f);
+            break;
+        case 6:
+            e->converted = (int)iso_thrift_int(t, &f);
+            break;
+        case 7:
+            e->scale = iso_thrift_int(t, &f);
             break;
         default:
             iso_thrift_skip(t, f.type);
@@ -85,6 +96,13 @@ static bool has_name(const struct element *e, const char *name)
     return e->name_len == strlen(name) && memcmp(e->name, name, e->name_len) == 0;
 }
 
+/* Whether the values are decimals that are not kept as integers, or have more digits than these. */
+static bool is_odd_decimal(const struct element *e)
+{
+    return e->converted == DECIMAL && ((e->type != ISO_PQ_INT32 && e->type != ISO_PQ_INT64) ||
+                                       e->scale < 0 || e->scale > MOST_DECIMALS);
+}
+
 /* A column of a table: a leaf below the root, of a type that parquet_decode.c knows. */
 static bool is_cell(const struct element *e)
 {
@@ -92,7 +110,7 @@ static bool is_cell(const struct element *e)
         [ISO_PQ_BOOLEAN] = true, [ISO_PQ_INT32] = true,  [ISO_PQ_INT64] = true,
         [ISO_PQ_FLOAT] = true,   [ISO_PQ_DOUBLE] = true, [ISO_PQ_BYTE_ARRAY] = true};
     return e->n_children == 0 && e->repetition != REPEATED && e->type >= 0 &&
-           e->type < (int)(sizeof known / sizeof *known) && known[e->type];
+           e->type < (int)(sizeof known / sizeof *known) && known[e->type] && !is_odd_decimal(e);
 }
 
 /* Goes down from element i, a child of the root, to its only leaf. */
@@ -108,6 +126,8 @@ static enum iso_status describe(struct iso_pq_column *c, const struct schema *s,
         if (e->repetition == REPEATED)
             c->list_def = c->max_def;
         c->type = e->type;
+        c->decimals = e->converted == DECIMAL ? e->scale : 0;
+        c->is_unsigned = e->converted >= UINT_8 && e->converted <= UINT_64;
         if (e->n_children == 0)
             break;
         if (e->n_children != 1)

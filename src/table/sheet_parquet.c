@@ -34,15 +34,33 @@ static const char *number_text(char buf[32], double x, int type)
     return type == ISO_PQ_FLOAT && isfinite(x) ? float_text(buf, x) : iso_format_double(buf, x);
 }
 
+/* A decimal is an integer that counts its last digit. */
+static const char *decimal_text(char buf[32], int64_t v, int64_t decimals)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%" PRId64 "e-%" PRId64, v, decimals);
+    return iso_format_double(buf, strtod(text, NULL));
+}
+
+static const char *integer_text(char buf[32], int64_t v, const struct iso_pq_column *c)
+{
+    if (c->decimals > 0)
+        return decimal_text(buf, v, c->decimals);
+    if (c->is_unsigned)
+        snprintf(buf, 32, "%" PRIu64, c->type == ISO_PQ_INT32 ? (uint32_t)v : (uint64_t)v);
+    else
+        snprintf(buf, 32, "%" PRId64, v);
+    return buf;
+}
+
 static const char *value_text(struct iso_arena *arena, const struct iso_pq_values *v, size_t i,
-                              int type)
+                              const struct iso_pq_column *c)
 {
     char buf[32];
     if (v->strings)
         return iso_arena_strndup(arena, v->strings[i].bytes, v->strings[i].len);
-    if (v->integers)
-        return iso_arena_printf(arena, "%" PRId64, v->integers[i]);
-    return iso_arena_strdup(arena, number_text(buf, v->numbers[i], type));
+    return iso_arena_strdup(arena, v->integers ? integer_text(buf, v->integers[i], c)
+                                               : number_text(buf, v->numbers[i], c->type));
 }
 
 /* The values of a page into column `at`, from row *row on. */
@@ -52,7 +70,7 @@ static void put_page(struct iso_sheet *sheet, size_t at, size_t *row,
     size_t value = 0;
     for (size_t i = 0; i < page->n_levels && *row < sheet->n_row; i++, ++*row)
         if (c->max_def == 0 || page->def[i] == (uint32_t)c->max_def)
-            sheet->row[*row].cell[at] = value_text(&sheet->arena, &page->values, value++, c->type);
+            sheet->row[*row].cell[at] = value_text(&sheet->arena, &page->values, value++, c);
 }
 
 static enum iso_status read_column(struct iso_sheet *sheet, size_t at, const void *bytes,

@@ -13,10 +13,12 @@ digits() { grep -v '"file":\|column 1' "$1"; }
 
 fit $dir/plain.csv >"$work/plain.json"
 for table in index.csv tabs.tsv semicolons.csv packed.csv.gz utf16.csv lines.jsonl records.json \
-    columns.json index.json lists.json snappy.parquet zstd.parquet v2.parquet; do
+    columns.json index.json lists.json snappy.parquet zstd.parquet v2.parquet \
+    decimals.parquet; do
     fit $dir/$table >"$work/other.json" || die "$table"
     diff <(digits "$work/plain.json") <(digits "$work/other.json") || die "$table gives other digits"
 done
+fit $dir/decimals.parquet --where stamp=3000000000 >"$work/other.json" || die "unsigned integers"
 if command -v zstd >/dev/null; then
     zstd -q $dir/plain.csv -o "$work/packed.csv.zst"
     fit "$work/packed.csv.zst" >"$work/other.json" || die "zstd"

@@ -8,6 +8,8 @@ Needs pandas and pyarrow from PyPI.  The runs are the first forty of examples/pa
 import sys
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 out = sys.argv[1]
 runs = pd.read_csv("examples/paper_baseline.csv", comment="#")
@@ -39,4 +41,10 @@ runs.to_parquet(f"{out}/zstd.parquet", index=False, compression="zstd", row_grou
 runs.to_parquet(f"{out}/v2.parquet", index=False, version="2.6", data_page_version="2.0",
                 compression="none", use_dictionary=False,
                 column_encoding={"r": "DELTA_BINARY_PACKED"} if runs["r"].dtype.kind == "i" else None)
+# Losses as decimals kept in integers, as DuckDB writes them, and numbers that need all 32 bits.
+exact = pa.Table.from_pandas(runs, preserve_index=False)
+exact = exact.set_column(exact.schema.get_field_index("loss"), "loss",
+                         exact["loss"].cast(pa.decimal128(8, 5)))
+exact = exact.append_column("stamp", pa.array([3_000_000_000] * len(runs), pa.uint32()))
+pq.write_table(exact, f"{out}/decimals.parquet", store_decimal_as_integer=True)
 runs.to_pickle(f"{out}/frame.pickle")
