@@ -296,15 +296,17 @@ static void test_too_many_columns(void **state)
     (void)state;
     struct iso_sheet sheet;
     struct iso_err err;
-    struct iso_str lines = {0}, columns = {0};
+    struct iso_str lines = {0}, columns = {0}, header = {0};
     for (int i = 0; i < 50000; i++)
         iso_str_printf(&lines, "{\"step%d\": 1}\n", i);
     iso_str_printf(&columns, "{\"a\": {\"0\": 1}");
     for (int i = 0; i < 20000; i++)
         iso_str_printf(&columns, ", \"c%d\": {}", i);
     iso_str_printf(&columns, "}");
-    const struct iso_str *const texts[] = {&lines, &columns};
-    for (size_t i = 0; i < 2; i++) {
+    for (int i = 0; i < 20000; i++)
+        iso_str_printf(&header, "%sc%d", i ? "," : "", i);
+    const struct iso_str *const texts[] = {&lines, &columns, &header};
+    for (size_t i = 0; i < 3; i++) {
         assert_int_equal(iso_sheet_parse(&sheet, texts[i]->text, texts[i]->len, "t", &err),
                          ISO_BAD_INPUT);
         assert_non_null(strstr(err.msg, "columns are more than a table of runs has"));
@@ -312,6 +314,7 @@ static void test_too_many_columns(void **state)
     }
     iso_str_release(&lines);
     iso_str_release(&columns);
+    iso_str_release(&header);
 }
 
 int main(void)
