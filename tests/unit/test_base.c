@@ -221,6 +221,8 @@ static void test_json_broken(void **state)
         {"{\"a\" 1}", "t: column 6: ':' is missing after the key"},
         {"[1 2]", "t: column 4: ',' or ']' is missing"},
         {"[1,]", "t: column 4: a value is missing"},
+        {"[NaN]", "t: column 2: JSON has no NaN and no Infinity; write null"},
+        {"[-Infinity]", "t: column 2: JSON has no NaN and no Infinity; write null"},
         {"\"a", "t: column 3: the string does not end"},
         {"\"\\x\"", "t: column 4: unknown escape in a string"},
         {"\"\\u12g4\"", "t: column 4: \\u needs four hexadecimal digits"},
