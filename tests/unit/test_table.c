@@ -226,6 +226,29 @@ static void test_rows(void **state)
     iso_runs_release(&runs);
 }
 
+/* A flag is understood in any case; what is neither yes nor no is an error. */
+static void test_flags(void **state)
+{
+    (void)state;
+    static const char text[] = "n,tokens,loss,outlier\n1e8,1e9,3,NO\n1e8,2e9,2.9,Yes\n"
+                               "1e8,3e9,2.8,N/A\n1e8,4e9,2.7,TRUE\n1e8,5e9,2.6,1\n";
+    struct iso_runs runs;
+    struct iso_err err = {""};
+    assert_int_equal(read_as(&runs, text, NULL, &err), ISO_OK);
+    assert_int_equal(runs.n, 2);
+    assert_int_equal(runs.n_left_out, 3);
+    assert_string_equal(runs.left_out[0].reason, "marked as outlier");
+    iso_runs_release(&runs);
+    assert_int_equal(read_as(&runs, "n,tokens,loss,is_outlier\n1e8,1e9,3,x\n", NULL, &err),
+                     ISO_BAD_INPUT);
+    assert_string_equal(err.msg, "t:2: column is_outlier: \"x\" is neither true nor false");
+    iso_runs_release(&runs);
+    const struct iso_runs_how planned = {.kind = ISO_RUNS_PLANNED};
+    assert_int_equal(read_as(&runs, "n,tokens,outlier\n1e8,1e9,x\n", &planned, &err), ISO_OK);
+    assert_int_equal(runs.n, 1);
+    iso_runs_release(&runs);
+}
+
 /* Names that rows share are no names of runs. */
 static void test_shared_names(void **state)
 {
@@ -324,7 +347,7 @@ int main(void)
         cmocka_unit_test(test_computed),    cmocka_unit_test(test_split),
         cmocka_unit_test(test_rows),        cmocka_unit_test(test_shared_names),
         cmocka_unit_test(test_strangers),   cmocka_unit_test(test_too_many_columns),
-        cmocka_unit_test(test_long_fields),
+        cmocka_unit_test(test_long_fields), cmocka_unit_test(test_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
