@@ -139,10 +139,24 @@ static enum iso_status parse_string(struct parser *p, const char **string, size_
     return ISO_OK;
 }
 
+/* What Python's json.dumps writes for numbers that are not finite. */
+static bool is_not_finite(const struct parser *p)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t n = strlen(words[i]);
+        if ((size_t)(p->end - p->at) >= n && memcmp(p->at, words[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum iso_status parse_number(struct parser *p, struct iso_json *v)
 {
     char buf[64];
     size_t n = 0;
+    if (is_not_finite(p))
+        return fail_at(p, "JSON has no NaN and no Infinity; write null");
     while (p->at + n < p->end && p->at[n] && strchr("0123456789+-.eE", p->at[n]))
         n++;
     if (n == 0)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -90,6 +91,12 @@ void iso_str_release(struct iso_str *s)
     *s = (struct iso_str){0};
 }
 
+/* Whether the _ at p groups thousands, as in 262_144; "1_2" is a label. */
+static bool groups_digits(const char *p)
+{
+    return isdigit((unsigned char)p[-1]) && strspn(p + 1, "0123456789") == 3;
+}
+
 bool iso_parse_double(const char *text, double *out)
 {
     /* strtod alone would take "0x1p3", " 1" and "infinity"; a table of runs means none of them. */
@@ -98,7 +105,7 @@ bool iso_parse_double(const char *text, double *out)
     if (!*text)
         return false;
     for (const char *p = text; *p; p++) {
-        if (*p == '_' && p > text)
+        if (*p == '_' && p > text && groups_digits(p))
             continue;
         if (!strchr("0123456789+-.eE", *p) || n + 1 >= sizeof digits)
             return false;

@@ -1,6 +1,7 @@
 /* A row of a table becomes a run: see run_row.h. */
 #include "fit/run_row.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -287,29 +288,55 @@ static void carry_extras(const struct iso_run_row *at, struct iso_run *run)
 
 /* --- rows --- */
 
-/* A flag such as `outlier` that is set. */
-static bool flagged(const struct iso_run_row *at, enum iso_column_role role)
+/* A flag such as `outlier`.  A word that is neither yes nor no is no reason to guess. */
+static enum iso_status read_flag(const struct iso_run_row *at, enum iso_column_role role, bool *out)
 {
     const char *text = cell(at, role);
+    char word[8];
     double x;
-    bool yes = false;
-    return iso_parse_double(text, &x)
-               ? x != 0
-               : strcasecmp(text, "true") == 0 || (iso_parse_bool(text, &yes) && yes);
+    size_t n = 0;
+    *out = false;
+    if (is_nothing(text))
+        return ISO_OK;
+    if (iso_parse_double(text, &x))
+        return *out = x != 0, ISO_OK;
+    for (; text[n] && n + 1 < sizeof word; n++)
+        word[n] = (char)tolower((unsigned char)text[n]);
+    word[n] = '\0';
+    return iso_parse_bool(word, out)
+               ? ISO_OK
+               : iso_fail(at->err, ISO_BAD_INPUT,
+                          "%s:%d: column %s: \"%.60s\" is neither true nor false", at->path,
+                          at->row->line, iso_run_row_name(at, role), text);
 }
 
-static const char *why_left_out(const struct iso_run_row *at, const struct iso_run *run)
+/* The role of a flag that is set, ISO_N_ROLE without one.  A plan has not run yet. */
+static enum iso_status find_flag(const struct iso_run_row *at, enum iso_column_role *out)
+{
+    static const enum iso_column_role flags[] = {ISO_ROLE_OUTLIER, ISO_ROLE_DIVERGED};
+    enum iso_status st = ISO_OK;
+    *out = ISO_N_ROLE;
+    if (at->kind != ISO_RUNS_TRAINED)
+        return ISO_OK;
+    for (size_t i = 0; st == ISO_OK && i < sizeof flags / sizeof *flags; i++) {
+        bool set;
+        st = read_flag(at, flags[i], &set);
+        if (set && *out == ISO_N_ROLE)
+            *out = flags[i];
+    }
+    return st;
+}
+
+static const char *why_left_out(const struct iso_run_row *at, const struct iso_run *run,
+                                enum iso_column_role flag)
 {
     if (at->part != SIZE_MAX && !*run->part)
         return iso_arena_printf(&at->runs->arena, "column %.60s is empty",
                                 at->sheet->name[at->part]);
     if (at->kind == ISO_RUNS_PLANNED)
         return NULL;
-    if (flagged(at, ISO_ROLE_OUTLIER) || flagged(at, ISO_ROLE_DIVERGED))
-        return iso_arena_printf(&at->runs->arena, "marked as %s",
-                                iso_run_row_name(at, flagged(at, ISO_ROLE_OUTLIER)
-                                                         ? ISO_ROLE_OUTLIER
-                                                         : ISO_ROLE_DIVERGED));
+    if (flag != ISO_N_ROLE)
+        return iso_arena_printf(&at->runs->arena, "marked as %s", iso_run_row_name(at, flag));
     for (size_t i = 0; i < sizeof finished / sizeof *finished; i++)
         if (strcasecmp(run->status, finished[i]) == 0)
             return NULL;
@@ -348,6 +375,7 @@ enum iso_status iso_run_row_add(struct iso_run_row *at)
     struct iso_runs *runs = at->runs;
     struct iso_run run = {.file = at->path, .line = at->row->line};
     const char *no_loss = NULL;
+    enum iso_column_role flag;
     enum iso_status st = ISO_OK;
     for (size_t i = 0; st == ISO_OK && i < N_NUMBERS; i++) {
         double x;
@@ -364,6 +392,8 @@ enum iso_status iso_run_row_add(struct iso_run_row *at)
         st = check_sense(at, &run);
     if (st == ISO_OK)
         st = count_repeats(at, &run);
+    if (st == ISO_OK)
+        st = find_flag(at, &flag);
     if (st != ISO_OK)
         return st;
     for (size_t i = 0; i < N_TEXTS; i++) {
@@ -377,7 +407,7 @@ enum iso_status iso_run_row_add(struct iso_run_row *at)
         at->n_alone++;
     }
     carry_extras(at, &run);
-    const char *reason = why_left_out(at, &run);
+    const char *reason = why_left_out(at, &run, flag);
     if (!reason)
         reason = no_loss;
     if (reason)

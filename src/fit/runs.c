@@ -90,6 +90,12 @@ static enum iso_status check_ids(const struct iso_runs *runs, struct iso_err *er
     return st;
 }
 
+/* A planned run that nothing identifies: equal ones are repeats of a design, not one run twice. */
+static bool is_repeat(const struct iso_run *run)
+{
+    return isnan(run->loss) && !*run->id && !*run->seed;
+}
+
 /* Rows that say the same twice move to the list of those left out. */
 static void drop_duplicates(struct iso_runs *runs)
 {
@@ -98,7 +104,8 @@ static void drop_duplicates(struct iso_runs *runs)
         const struct iso_run *run = &runs->at[i], *twin = NULL;
         for (size_t k = kept; k-- > 0 && !twin && runs->at[k].tokens == run->tokens &&
                               runs->at[k].budget == run->budget;)
-            if (same_numbers(&runs->at[k], run) && iso_str_eq(runs->at[k].id, run->id))
+            if (same_numbers(&runs->at[k], run) && iso_str_eq(runs->at[k].id, run->id) &&
+                !is_repeat(run))
                 twin = &runs->at[k];
         if (!twin) {
             runs->at[kept++] = *run;

@@ -29,6 +29,11 @@ static void test_numbers(void **state)
     int64_t n;
     assert_true(iso_parse_double("4.64e17", &x) && x == 4.64e17);
     assert_true(iso_parse_double("262_144", &x) && x == 262144);
+    assert_true(iso_parse_double("1_000_000.5", &x) && x == 1000000.5);
+    static const char *const labels[] = {"1_2",    "2026_01_12", "1_0000",
+                                         "1_000_", "1__000",     "1e_300"};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        assert_false(iso_parse_double(labels[i], &x));
     assert_false(iso_parse_double("", &x));
     assert_false(iso_parse_double("1.5x", &x));
     assert_false(iso_parse_double(" 1", &x));
@@ -217,6 +222,8 @@ static void test_json_broken(void **state)
         {"{\"a\" 1}", "t: column 6: ':' is missing after the key"},
         {"[1 2]", "t: column 4: ',' or ']' is missing"},
         {"[1,]", "t: column 4: a value is missing"},
+        {"[NaN]", "t: column 2: JSON has no NaN and no Infinity; write null"},
+        {"[-Infinity]", "t: column 2: JSON has no NaN and no Infinity; write null"},
         {"\"a", "t: column 3: the string does not end"},
         {"\"\\x\"", "t: column 4: unknown escape in a string"},
         {"\"\\u12g4\"", "t: column 4: \\u needs four hexadecimal digits"},

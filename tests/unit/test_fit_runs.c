@@ -239,6 +239,23 @@ static void test_planned(void **state)
     iso_runs_release(&runs);
 }
 
+/* Without a loss, a name and a seed nothing tells a design's repeats apart; they are runs all the
+ * same.  One name is one run. */
+static void test_planned_repeats(void **state)
+{
+    (void)state;
+    static const char csv[] =
+        "run,seed," HEADER ",," GOOD ",," GOOD ",1," GOOD ",1," GOOD "x,," GOOD "x,," GOOD;
+    const struct iso_runs_how how = {.kind = ISO_RUNS_PLANNED};
+    struct iso_runs runs = {0};
+    struct iso_err err;
+    assert_int_equal(iso_runs_add(&runs, csv, strlen(csv), "a", &how, &err), ISO_OK);
+    assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
+    assert_int_equal(runs.n, 4);
+    assert_int_equal(runs.n_left_out, 2);
+    iso_runs_release(&runs);
+}
+
 /* A study of one run; the table's row and the run's result are texts. */
 static enum iso_status read_study(const char *dir, const char *row, const char *result,
                                   struct iso_err *err)
@@ -291,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_defaults_and_extras), cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_several_files),       cmocka_unit_test(test_planned),
         cmocka_unit_test(test_names_read_back),     cmocka_unit_test(test_study_rows),
+        cmocka_unit_test(test_planned_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,29 @@ static void test_rows(void **state)
     iso_runs_release(&runs);
 }
 
+/* A flag is understood in any case; what is neither yes nor no is an error. */
+static void test_flags(void **state)
+{
+    (void)state;
+    static const char text[] = "n,tokens,loss,outlier\n1e8,1e9,3,NO\n1e8,2e9,2.9,Yes\n"
+                               "1e8,3e9,2.8,N/A\n1e8,4e9,2.7,TRUE\n1e8,5e9,2.6,1\n";
+    struct iso_runs runs;
+    struct iso_err err = {""};
+    assert_int_equal(read_as(&runs, text, NULL, &err), ISO_OK);
+    assert_int_equal(runs.n, 2);
+    assert_int_equal(runs.n_left_out, 3);
+    assert_string_equal(runs.left_out[0].reason, "marked as outlier");
+    iso_runs_release(&runs);
+    assert_int_equal(read_as(&runs, "n,tokens,loss,is_outlier\n1e8,1e9,3,x\n", NULL, &err),
+                     ISO_BAD_INPUT);
+    assert_string_equal(err.msg, "t:2: column is_outlier: \"x\" is neither true nor false");
+    iso_runs_release(&runs);
+    const struct iso_runs_how planned = {.kind = ISO_RUNS_PLANNED};
+    assert_int_equal(read_as(&runs, "n,tokens,outlier\n1e8,1e9,x\n", &planned, &err), ISO_OK);
+    assert_int_equal(runs.n, 1);
+    iso_runs_release(&runs);
+}
+
 /* Names that rows share are no names of runs. */
 static void test_shared_names(void **state)
 {
@@ -296,15 +319,17 @@ static void test_too_many_columns(void **state)
     (void)state;
     struct iso_sheet sheet;
     struct iso_err err;
-    struct iso_str lines = {0}, columns = {0};
+    struct iso_str lines = {0}, columns = {0}, header = {0};
     for (int i = 0; i < 50000; i++)
         iso_str_printf(&lines, "{\"step%d\": 1}\n", i);
     iso_str_printf(&columns, "{\"a\": {\"0\": 1}");
     for (int i = 0; i < 20000; i++)
         iso_str_printf(&columns, ", \"c%d\": {}", i);
     iso_str_printf(&columns, "}");
-    const struct iso_str *const texts[] = {&lines, &columns};
-    for (size_t i = 0; i < 2; i++) {
+    for (int i = 0; i < 20000; i++)
+        iso_str_printf(&header, "%sc%d", i ? "," : "", i);
+    const struct iso_str *const texts[] = {&lines, &columns, &header};
+    for (size_t i = 0; i < 3; i++) {
         assert_int_equal(iso_sheet_parse(&sheet, texts[i]->text, texts[i]->len, "t", &err),
                          ISO_BAD_INPUT);
         assert_non_null(strstr(err.msg, "columns are more than a table of runs has"));
@@ -312,6 +337,7 @@ static void test_too_many_columns(void **state)
     }
     iso_str_release(&lines);
     iso_str_release(&columns);
+    iso_str_release(&header);
 }
 
 int main(void)
@@ -321,7 +347,7 @@ int main(void)
         cmocka_unit_test(test_computed),    cmocka_unit_test(test_split),
         cmocka_unit_test(test_rows),        cmocka_unit_test(test_shared_names),
         cmocka_unit_test(test_strangers),   cmocka_unit_test(test_too_many_columns),
-        cmocka_unit_test(test_long_fields),
+        cmocka_unit_test(test_long_fields), cmocka_unit_test(test_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
