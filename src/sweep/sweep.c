@@ -278,6 +278,8 @@ static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_record *re
     enum iso_result found = iso_result_read(rec, dir.text, &why);
     if (found == ISO_RESULT_DAMAGED)
         st = set_aside(sw, dir.text, &why, err);
+    else if (found == ISO_RESULT_HIDDEN)
+        st = iso_fail(err, ISO_IO, "%s", why.msg);
     else if (found == ISO_RESULT_OTHER)
         st = iso_fail(err, ISO_BAD_INPUT, "%s; move the folder away", why.msg);
     else if (found == ISO_RESULT_NONE && was_finished) {

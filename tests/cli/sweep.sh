@@ -245,6 +245,13 @@ for text in '{"status": "do' '' '{"status": "done", "loss": null}' '[]'; do
     want "kept as result.json.damaged, the run is finished again" log "a damaged result"
     results st | cmp -s - before || fail "a damaged result: another result"
 done
+# One that cannot be read now may be sound: it stays where it is.
+mv st/runs/"$run"/result.json keep.json
+ln -s /proc/self/mem st/runs/"$run"/result.json # gives an input/output error
+sweep st > out 2> log && fail "a result that cannot be read"
+want "$run/result.json: cannot read: Input/output error" log "a result that cannot be read"
+[ -L st/runs/"$run"/result.json ] || fail "a result that cannot be read was moved"
+mv keep.json st/runs/"$run"/result.json
 cp st/runs/"$run"/result.json keep.json
 sed -i 's/"run": "[^"]*"/"run": "r9-other"/' st/runs/"$run"/result.json
 sweep st > out 2> log && fail "a foreign result"
