@@ -66,7 +66,7 @@ enum iso_result iso_result_read(struct iso_record *rec, const char *dir, struct 
     if (iso_file_exists(path.text))
         out = iso_file_read(&text, path.text, err) == ISO_OK
                   ? iso_result_parse(rec, iso_str_text(&text), text.len, path.text, err)
-                  : ISO_RESULT_DAMAGED;
+                  : ISO_RESULT_HIDDEN;
     iso_str_release(&text);
     return out;
 }

@@ -11,6 +11,7 @@ enum iso_result {
     ISO_RESULT_NONE,    /* no result.json */
     ISO_RESULT_GOOD,    /* the record now holds it, state done or diverged */
     ISO_RESULT_DAMAGED, /* not readable as a result; `err` says why */
+    ISO_RESULT_HIDDEN,  /* the file cannot be read now, and may be sound; `err` says why */
     ISO_RESULT_OTHER,   /* a good result of another run or other settings; `err` says which */
 };
 

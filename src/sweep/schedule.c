@@ -298,10 +298,17 @@ static void end_run(struct scheduler *s, struct job *j, const struct iso_ended *
 {
     struct iso_record *rec = j->rec;
     const struct iso_path dir = iso_sweep_path(s->sw->dir, rec->id, NULL);
+    struct iso_record read = *rec;
     struct iso_err why;
     char took[32];
-    enum iso_result found = iso_result_read(rec, dir.text, &why);
+    enum iso_result found = iso_result_read(&read, dir.text, &why);
+    if (found == ISO_RESULT_GOOD && iso_sweep_check_result(s->sw, &read, &why) != ISO_OK) {
+        found = ISO_RESULT_OTHER;
+        *s->err = why;
+        give_up(s, ISO_BAD_INPUT); /* the data changed: the next runs would have the others, too */
+    }
     if (found == ISO_RESULT_GOOD) {
+        *rec = read;
         j->stage = OVER;
         report(s, "%s %s: loss %.4f, %s", rec->id, iso_run_state_name[rec->state], rec->loss,
                iso_format_duration(took, iso_time_now() - j->started));

@@ -172,8 +172,20 @@ enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, s
                       sw->dir, old.text, checksum);
     if (st == ISO_OK && !known)
         st = iso_store_set(sw->store, "data", checksum, err);
+    if (st == ISO_OK)
+        snprintf(sw->data, sizeof sw->data, "%s", checksum);
     iso_str_release(&old);
     return st;
+}
+
+enum iso_status iso_sweep_check_result(const struct iso_sweep *sw, const struct iso_record *rec,
+                                       struct iso_err *err)
+{
+    if (!sw->data[0] || !rec->data_checksum[0] || iso_str_eq(sw->data, rec->data_checksum))
+        return ISO_OK;
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s: trained on the data %s, this study is on %s; move the folder away",
+                    iso_sweep_path(sw->dir, rec->id, NULL).text, rec->data_checksum, sw->data);
 }
 
 /* --- the plan --- */
@@ -266,18 +278,20 @@ static enum iso_status reconcile_run(struct iso_sweep *sw, struct iso_record *re
     enum iso_result found = iso_result_read(rec, dir.text, &why);
     if (found == ISO_RESULT_DAMAGED)
         st = set_aside(sw, dir.text, &why, err);
+    else if (found == ISO_RESULT_HIDDEN)
+        st = iso_fail(err, ISO_IO, "%s", why.msg);
     else if (found == ISO_RESULT_OTHER)
         st = iso_fail(err, ISO_BAD_INPUT, "%s; move the folder away", why.msg);
     else if (found == ISO_RESULT_NONE && was_finished) {
         iso_log_warn("%s: the result is gone; the run is planned again", dir.text);
         sw->warnings++;
     }
-    if (found != ISO_RESULT_GOOD) {
-        struct iso_record nothing;
-        iso_record_init(&nothing);
-        iso_record_copy(rec, &nothing, ISO_COLUMN_RESULT);
-        rec->state = ISO_STATE_PLANNED;
-    }
+    if (found == ISO_RESULT_GOOD)
+        return iso_sweep_check_result(sw, rec, err);
+    struct iso_record nothing;
+    iso_record_init(&nothing);
+    iso_record_copy(rec, &nothing, ISO_COLUMN_RESULT);
+    rec->state = ISO_STATE_PLANNED;
     return st;
 }
 

@@ -22,6 +22,7 @@ struct iso_sweep {
     int lock;
     struct iso_record *runs; /* owned; the runs of the grid and those of earlier grids */
     size_t n, room;
+    char data[24];   /* checksum of what it trains on, "" before it is pinned */
     size_t warnings; /* printed while putting folders and store in line */
 };
 
@@ -38,6 +39,11 @@ enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err);
 /* The data must not change in the life of a study: their checksum is remembered the first time, and
  * another one is refused later.  A rebuilt store learns it from the results. */
 enum iso_status iso_sweep_pin_data(struct iso_sweep *sw, const char *checksum, struct iso_err *err);
+
+/* Refuses a result that was trained on other data than the pinned ones: the folder may have been
+ * copied here, or the data packed anew while the study was trained. */
+enum iso_status iso_sweep_check_result(const struct iso_sweep *sw, const struct iso_record *rec,
+                                       struct iso_err *err);
 
 /* Adds the runs of the grid; runs that the grid no longer has are kept but not wanted.  A run
  * whose settings differ from what its folder holds is refused. */

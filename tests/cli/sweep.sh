@@ -143,6 +143,25 @@ echo 'budget,r' > bare.csv
 sweep re3 --reuse bare.csv 2> log && fail "a table without ids"
 want 'bare.csv: column run is missing' log "a table without ids"
 
+# A result of other data, in a folder that was copied here; data packed anew while runs are trained.
+sweep mine > out 2> log && "$iso" sweep toy.yaml --no-fit --data data2 --out theirs > out 2> log ||
+    fail "two studies"
+run=$(ls mine/runs | head -n 1)
+cp mine/runs/"$run"/result.json keep.json
+cp theirs/runs/"$run"/result.json mine/runs/"$run"/
+sweep mine > out 2> log && fail "a result of other data"
+want "runs/$run: trained on the data" log "a result of other data"
+mv keep.json mine/runs/"$run"/result.json
+cp -r data now
+STANDIN_SLEEP=0.1 "$iso" sweep toy.yaml --no-fit --data now --out anew --jobs 1 > out 2> log &
+scheduler=$!
+for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
+rm -r now && cp -r data2 now
+wait $scheduler && fail "data packed anew"
+want 'move the folder away' log "data packed anew"
+[ "$("$iso" runs anew --csv --where status=failed | wc -l)" = 2 ] || fail "data packed anew: other runs go on"
+[ "$("$iso" runs anew --csv --where status=done | wc -l)" -le 2 ] || fail "data packed anew: a run counts"
+
 # Seeds for chosen cells.
 sweep st --seeds 3 --cells 'r=2,budget=6e10; r=1,budget=2e10' > out 2>/dev/null || fail "--seeds"
 want '24 runs: 24 done' out "--seeds with --cells"
@@ -226,6 +245,13 @@ for text in '{"status": "do' '' '{"status": "done", "loss": null}' '[]'; do
     want "kept as result.json.damaged, the run is finished again" log "a damaged result"
     results st | cmp -s - before || fail "a damaged result: another result"
 done
+# One that cannot be read now may be sound: it stays where it is.
+mv st/runs/"$run"/result.json keep.json
+ln -s /proc/self/mem st/runs/"$run"/result.json # gives an input/output error
+sweep st > out 2> log && fail "a result that cannot be read"
+want "$run/result.json: cannot read: Input/output error" log "a result that cannot be read"
+[ -L st/runs/"$run"/result.json ] || fail "a result that cannot be read was moved"
+mv keep.json st/runs/"$run"/result.json
 cp st/runs/"$run"/result.json keep.json
 sed -i 's/"run": "[^"]*"/"run": "r9-other"/' st/runs/"$run"/result.json
 sweep st > out 2> log && fail "a foreign result"
