@@ -88,7 +88,7 @@ static void put_padding(struct iso_str *out, size_t n)
         iso_str_putc(out, ' ');
 }
 
-/* The table with cells that a terminal, and TeX, can show. */
+/* The table with cells that a terminal, TeX and a page can show. */
 static struct iso_table visible_copy(const struct iso_table *t)
 {
     struct iso_table copy = *t;
@@ -188,8 +188,10 @@ static void write_latex(struct iso_str *out, const struct iso_table *table)
     release_copy(&copy);
 }
 
-static void write_html(struct iso_str *out, const struct iso_table *t)
+static void write_html(struct iso_str *out, const struct iso_table *table)
 {
+    struct iso_table copy = visible_copy(table);
+    const struct iso_table *t = &copy;
     static const struct escape escapes[] = {
         {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {0}};
     iso_str_puts(out, "<table>");
@@ -214,6 +216,7 @@ static void write_html(struct iso_str *out, const struct iso_table *t)
             iso_str_puts(out, header ? "</tr></thead>\n<tbody>" : "</tr>\n");
     }
     iso_str_puts(out, "</tbody></table>\n");
+    release_copy(&copy);
 }
 
 void iso_table_write(struct iso_str *out, const struct iso_table *t, enum iso_table_format format,
