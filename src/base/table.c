@@ -194,6 +194,9 @@ static void write_html(struct iso_str *out, const struct iso_table *table)
     const struct iso_table *t = &copy;
     static const struct escape escapes[] = {
         {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {0}};
+    bool *numeric = iso_alloc(t->n_col, sizeof *numeric);
+    for (size_t c = 0; c < t->n_col; c++)
+        numeric[c] = numeric_column(t, c);
     iso_str_puts(out, "<table>");
     if (t->caption) {
         iso_str_puts(out, "<caption>");
@@ -206,7 +209,7 @@ static void write_html(struct iso_str *out, const struct iso_table *table)
         const char *tag = header ? "th" : "td";
         if (i % t->n_col == 0)
             iso_str_puts(out, "<tr>");
-        iso_str_printf(out, "<%s%s>", tag, numeric_column(t, i % t->n_col) ? " class=\"n\"" : "");
+        iso_str_printf(out, "<%s%s>", tag, numeric[i % t->n_col] ? " class=\"n\"" : "");
         bool bold = is_bold(t, i);
         iso_str_puts(out, bold ? "<b>" : "");
         put_escaped(out, t->cell[i], escapes);
@@ -216,6 +219,7 @@ static void write_html(struct iso_str *out, const struct iso_table *table)
             iso_str_puts(out, header ? "</tr></thead>\n<tbody>" : "</tr>\n");
     }
     iso_str_puts(out, "</tbody></table>\n");
+    free(numeric);
     release_copy(&copy);
 }
 

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void test_numbers(void **state)
@@ -421,6 +422,23 @@ static void test_table(void **state)
     iso_table_release(&t);
 }
 
+/* The time that a page takes grows with the rows, not with their square. */
+static void test_long_table(void **state)
+{
+    (void)state;
+    enum { ROWS = 12000 };
+    struct iso_table t;
+    struct iso_str s = {0};
+    iso_table_init(&t, "a|b|c|d");
+    for (size_t i = 0; i < 4 * (size_t)ROWS; i++)
+        iso_table_put(&t, "1.25");
+    const clock_t start = clock();
+    iso_table_write(&s, &t, ISO_TABLE_HTML, false);
+    assert_true(clock() - start < CLOCKS_PER_SEC);
+    iso_str_release(&s);
+    iso_table_release(&t);
+}
+
 static void test_word(void **state)
 {
     (void)state;
@@ -687,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_settings_broken),
         cmocka_unit_test(test_yaml_text),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_long_table),
         cmocka_unit_test(test_map_pipe),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
