@@ -126,9 +126,14 @@ static const char **keep_fields(struct reader *r)
     return copy;
 }
 
-/* A column without a name, such as the index that pandas writes, is called by its number. */
+/* A column without a name, such as the index that pandas writes, is called by its number.  Each
+ * name is compared with all others, so a line of a million commas would take hours. */
 static enum iso_status check_header(const struct iso_csv *csv, const struct reader *r, int line)
 {
+    enum { MOST_COLUMNS = 1 << 14 };
+    if (csv->n_col > MOST_COLUMNS)
+        return iso_fail(r->err, ISO_BAD_INPUT, "%s:%d: %zu columns are more than a table has",
+                        r->path, line, csv->n_col);
     for (size_t i = 0; i < csv->n_col; i++) {
         if (!*csv->name[i])
             csv->name[i] = iso_arena_printf(r->arena, "column %zu", i + 1);

@@ -269,6 +269,12 @@ static void test_csv(void **state)
             ISO_BAD_INPUT);
         assert_string_equal(err.msg, broken[i].message);
     }
+    enum { COMMAS = 40000 };
+    char *wide = iso_alloc(COMMAS + 1, 1);
+    memset(wide, ',', COMMAS);
+    assert_int_equal(iso_csv_parse(&csv, &arena, wide, COMMAS, "t.csv", &err), ISO_BAD_INPUT);
+    assert_string_equal(err.msg, "t.csv:1: 40001 columns are more than a table has");
+    free(wide);
     iso_arena_release(&arena);
 }
 
