@@ -523,6 +523,8 @@ static void test_latex_formulas(void **state)
         {"r2-d384-4.64e17", "r2-d384-4.64e17"},
         {"runs.csv:12", "runs.csv:12"},
         {"gap to r = 1", "gap to r = 1"},
+        {"[x]", "{}[x]"}, /* behind the end of a row it would be its distance to the next */
+        {"*x", "{}*x"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct iso_str s = {0};
