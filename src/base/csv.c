@@ -126,14 +126,13 @@ static const char **keep_fields(struct reader *r)
     return copy;
 }
 
-/* A column without a name, such as the index that pandas writes, is called by its number.  Names
- * are searched one by one, which takes minutes for a long line of some other file. */
+/* A column without a name, such as the index that pandas writes, is called by its number.  Each
+ * name is compared with all others, so a line of a million commas would take hours. */
 static enum iso_status check_header(const struct iso_csv *csv, const struct reader *r, int line)
 {
     enum { MOST_COLUMNS = 1 << 14 };
     if (csv->n_col > MOST_COLUMNS)
-        return iso_fail(r->err, ISO_BAD_INPUT,
-                        "%s:%d: %zu columns are more than a table of runs has; is this a table?",
+        return iso_fail(r->err, ISO_BAD_INPUT, "%s:%d: %zu columns are more than a table has",
                         r->path, line, csv->n_col);
     for (size_t i = 0; i < csv->n_col; i++) {
         if (!*csv->name[i])

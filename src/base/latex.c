@@ -107,6 +107,9 @@ static size_t put_character(struct iso_str *out, const char *text)
 
 void iso_latex_put(struct iso_str *out, const char *text)
 {
+    /* In the first cell of a row these belong to the \\ or \midrule before it. */
+    if (*text == '[' || *text == '*')
+        iso_str_puts(out, "{}");
     for (char before = ' '; *text;) {
         size_t len = 0;
         if (!in_word(before))

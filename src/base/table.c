@@ -88,7 +88,7 @@ static void put_padding(struct iso_str *out, size_t n)
         iso_str_putc(out, ' ');
 }
 
-/* The table with cells that a terminal, and TeX, can show. */
+/* The table with cells that a terminal, TeX and a page can show. */
 static struct iso_table visible_copy(const struct iso_table *t)
 {
     struct iso_table copy = *t;
@@ -188,10 +188,15 @@ static void write_latex(struct iso_str *out, const struct iso_table *table)
     release_copy(&copy);
 }
 
-static void write_html(struct iso_str *out, const struct iso_table *t)
+static void write_html(struct iso_str *out, const struct iso_table *table)
 {
+    struct iso_table copy = visible_copy(table);
+    const struct iso_table *t = &copy;
     static const struct escape escapes[] = {
         {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {0}};
+    bool *numeric = iso_alloc(t->n_col, sizeof *numeric);
+    for (size_t c = 0; c < t->n_col; c++)
+        numeric[c] = numeric_column(t, c);
     iso_str_puts(out, "<table>");
     if (t->caption) {
         iso_str_puts(out, "<caption>");
@@ -204,7 +209,7 @@ static void write_html(struct iso_str *out, const struct iso_table *t)
         const char *tag = header ? "th" : "td";
         if (i % t->n_col == 0)
             iso_str_puts(out, "<tr>");
-        iso_str_printf(out, "<%s%s>", tag, numeric_column(t, i % t->n_col) ? " class=\"n\"" : "");
+        iso_str_printf(out, "<%s%s>", tag, numeric[i % t->n_col] ? " class=\"n\"" : "");
         bool bold = is_bold(t, i);
         iso_str_puts(out, bold ? "<b>" : "");
         put_escaped(out, t->cell[i], escapes);
@@ -214,6 +219,8 @@ static void write_html(struct iso_str *out, const struct iso_table *t)
             iso_str_puts(out, header ? "</tr></thead>\n<tbody>" : "</tr>\n");
     }
     iso_str_puts(out, "</tbody></table>\n");
+    free(numeric);
+    release_copy(&copy);
 }
 
 void iso_table_write(struct iso_str *out, const struct iso_table *t, enum iso_table_format format,

@@ -69,7 +69,7 @@ static bool has_depth(const struct iso_numbers *list, int depth)
 static enum iso_status list_depths(struct iso_eval_job *j, struct iso_numbers *out,
                                    const struct iso_arch *arch)
 {
-    enum { MOST = 64 };
+    enum { MOST = 64, DEEPEST = 10000 };
     double *depth = ISO_ARENA_NEW_N(&j->arena, double, MOST);
     *out = (struct iso_numbers){depth, 0};
     if (!j->args->recur || j->study)
@@ -79,12 +79,14 @@ static enum iso_status list_depths(struct iso_eval_job *j, struct iso_numbers *o
     char *copy = iso_arena_strdup(&j->arena, j->args->recur), *save;
     char *w = strtok_r(copy, ",", &save);
     if (!w)
-        return iso_fail(j->err, ISO_USAGE, "--recur: expected numbers from 1, found none");
+        return iso_fail(j->err, ISO_USAGE, "--recur: expected numbers from 1 to %d, found none",
+                        DEEPEST);
     for (; w; w = strtok_r(NULL, ",", &save)) {
         int64_t r;
         int checked;
-        if (!iso_parse_int(w, &r) || r < 1 || out->n == MOST)
-            return iso_fail(j->err, ISO_USAGE, "--recur: expected numbers from 1, found \"%s\"", w);
+        if (!iso_parse_int(w, &r) || r < 1 || r > DEEPEST || out->n == MOST)
+            return iso_fail(j->err, ISO_USAGE,
+                            "--recur: expected numbers from 1 to %d, found \"%s\"", DEEPEST, w);
         enum iso_status st = iso_depth_check(&checked, arch, r, j->err);
         if (st != ISO_OK && !j->study)
             return st;

@@ -145,6 +145,14 @@ static enum iso_status print_text(const struct iso_tokens *all, size_t *shown, b
     return st;
 }
 
+static enum iso_status fail_not_finite(const char *checkpoint, struct iso_err *err)
+{
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s: its outputs are not finite; it diverged, or its weights are damaged: "
+                    "isodepth inspect shows them",
+                    checkpoint);
+}
+
 static enum iso_status generate(const struct generate_args *a, struct iso_model *m, int depth,
                                 const struct iso_tokens *prompt, const struct iso_tokenizer *t,
                                 struct iso_err *err)
@@ -162,6 +170,10 @@ static enum iso_status generate(const struct generate_args *a, struct iso_model 
         iso_decoder_prompt(d, (const int32_t *)prompt->at, prompt->n);
     for (int64_t i = 0; st == ISO_OK && i < a->tokens; i++) {
         int32_t token = iso_decoder_draw(d, a->temperature, (size_t)a->top_k, &rng);
+        if (token < 0) {
+            st = fail_not_finite(a->checkpoint, err);
+            break;
+        }
         iso_tokens_put(&all, (uint32_t)token);
         if (t)
             st = print_text(&all, &shown, i + 1 == a->tokens, t, err);

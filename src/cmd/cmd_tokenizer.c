@@ -166,12 +166,12 @@ static enum iso_status encode_line(void *ctx, char *line, size_t len, struct iso
 static enum iso_status decode_line(void *ctx, char *line, size_t len, struct iso_err *err)
 {
     struct coder *c = ctx;
-    (void)len;
+    const char *end = line + len;
     c->tokens.n = 0;
-    for (char *p = line; *p;) {
+    for (const char *p = line; p < end;) {
         p += strspn(p, " ,[]\t\r");
         size_t n = strspn(p, "0123456789");
-        if (n == 0 && *p)
+        if (n == 0 && p < end)
             return iso_fail(err, ISO_BAD_INPUT, "column %lld: expected token ids, found \"%.10s\"",
                             (long long)(p - line) + 1, p);
         if (n == 0)

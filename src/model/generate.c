@@ -60,8 +60,11 @@ int32_t iso_decoder_draw(struct iso_decoder *d, double temperature, size_t top_k
                          struct iso_rng *rng)
 {
     size_t V = d->vocab, n = top_k > 0 && top_k < V ? top_k : V;
-    for (size_t i = 0; i < V; i++)
+    for (size_t i = 0; i < V; i++) {
+        if (!isfinite(d->logits[i]))
+            return -1;
         d->order[i] = i;
+    }
     qsort_r(d->order, V, sizeof *d->order, by_logit, d->logits);
     if (temperature <= 0)
         return (int32_t)d->order[0];

@@ -25,7 +25,7 @@ void iso_decoder_prompt(struct iso_decoder *d, const int32_t *token, size_t n);
 /* Tokens that see what the cache keeps of those before them. */
 void iso_decoder_feed(struct iso_decoder *d, const int32_t *token, size_t n);
 /* A token from the logits: at temperature 0 the most likely one, else a draw from the softmax
- * over the top_k most likely (0: all). */
+ * over the top_k most likely (0: all).  -1 when a logit is not finite: then none is likely. */
 int32_t iso_decoder_draw(struct iso_decoder *d, double temperature, size_t top_k,
                          struct iso_rng *rng);
 

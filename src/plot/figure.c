@@ -116,11 +116,14 @@ void iso_figure_legend(struct iso_figure *f, const struct iso_series *like, cons
 
 const char *iso_figure_plain(struct iso_figure *f, const char *text)
 {
-    char *out = iso_arena_alloc(&f->arena, 2 * strlen(text) + 1, 1), *p = out;
-    for (; *text; text++) {
+    struct iso_str shown = {0};
+    iso_str_put_visible(&shown, text, "\n\t");
+    char *out = iso_arena_alloc(&f->arena, 2 * shown.len + 1, 1), *p = out;
+    for (text = iso_str_text(&shown); *text; text++) {
         if (strchr("_^{}@&~\\", *text))
             *p++ = '\\';
         *p++ = (unsigned char)*text < ' ' ? ' ' : *text;
     }
+    iso_str_release(&shown);
     return out;
 }

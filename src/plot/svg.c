@@ -8,7 +8,9 @@
 
 void iso_html_put(struct iso_str *out, const char *text)
 {
-    for (; *text; text++) {
+    struct iso_str shown = {0}; /* control characters and broken UTF-8 are errors in XML */
+    iso_str_put_visible(&shown, text, "\n\t");
+    for (text = iso_str_text(&shown); *text; text++) {
         switch (*text) {
         case '&':
             iso_str_puts(out, "&amp;");
@@ -29,6 +31,7 @@ void iso_html_put(struct iso_str *out, const char *text)
             iso_str_putc(out, *text);
         }
     }
+    iso_str_release(&shown);
 }
 
 /* Copies the text without every piece that starts with `from` and ends with `to`. */

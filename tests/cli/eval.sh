@@ -92,8 +92,10 @@ expect "needed: --checkpoint F, or a study" --suite suites/probes.yaml
 expect "no such task file" -c "$tmp/m.safetensors" --suite suites/probes.yaml --tasks "$tmp"
 expect "expected numbers from 1" -c "$tmp/m.safetensors" --suite suites/probes.yaml \
     --tasks "$tmp/probes" -r 1,x --max-per-task 6
+expect '--recur: expected numbers from 1 to 10000, found "4294967297"' -c "$tmp/m.safetensors" \
+    --suite suites/probes.yaml --tasks "$tmp/probes" -r 4294967297 --max-per-task 6
 for recur in ',' ''; do
-    expect "--recur: expected numbers from 1, found none" -c "$tmp/m.safetensors" \
+    expect "--recur: expected numbers from 1 to 10000, found none" -c "$tmp/m.safetensors" \
         --suite suites/probes.yaml --tasks "$tmp/probes" --recur "$recur"
 done
 printf 'icl_tasks: [{label: a, dataset_uri: depth_d0.jsonl, icl_task_type: schema, num_fewshot: 0.5}]\n' > "$tmp/bad.yaml"

@@ -54,6 +54,15 @@ gen --ids 1 -n 300 >/dev/null || fail "beyond the trained length"
 refuse() { local says=$1; shift
     if "$I" generate "$@" >/dev/null 2>log; then fail "accepted: $*"; fi
     grep -q -- "$says" log || fail "$* says: $(cat log)"; }
+python3 - linear.safetensors nan.safetensors <<'P'
+import json, struct, sys
+data = bytearray(open(sys.argv[1], "rb").read().replace(b'"xxh64"', b'"stale"', 1))
+start = 8 + struct.unpack_from("<Q", data)[0]
+first = json.loads(data[8:start])["norm_final.weight"]["data_offsets"][0]
+struct.pack_into("<f", data, start + first, float("nan"))
+open(sys.argv[2], "wb").write(data)
+P
+refuse 'nan.safetensors: its outputs are not finite' -c nan.safetensors --ids 1
 refuse 'cannot run at 3' -c hyper.safetensors --ids 1 --recur 3
 refuse 'not a token id below 257' -c linear.safetensors --ids 1,257
 refuse 'at most 320' -c linear.safetensors --ids 1 -n 320

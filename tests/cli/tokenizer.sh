@@ -21,6 +21,8 @@ printf 'abcdef' > "$work/six.txt"
 status=0; echo "1 2 x" | "$iso" tokenizer decode bytes 2> "$work/err" || status=$?
 [ $status = 1 ] || fail "exit code of a bad id is $status"
 grep -q "standard input:1: column 5" "$work/err" || fail "place of a bad id: $(cat "$work/err")"
+status=0; printf '256 72\0 105\n' | "$iso" tokenizer decode bytes 2> "$work/err" || status=$?
+{ [ $status = 1 ] && grep -q "standard input:1: column 7" "$work/err"; } || fail "ids behind a NUL"
 status=0; echo "1 2 999" | "$iso" tokenizer decode bytes 2> "$work/err" || status=$?
 { [ $status = 1 ] && grep -q "token 999 .*outside the vocabulary of 257" "$work/err"; } ||
     fail "id out of range: $(cat "$work/err")"

@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void test_numbers(void **state)
@@ -276,6 +277,12 @@ static void test_csv(void **state)
             ISO_BAD_INPUT);
         assert_string_equal(err.msg, broken[i].message);
     }
+    enum { COMMAS = 40000 };
+    char *wide = iso_alloc(COMMAS + 1, 1);
+    memset(wide, ',', COMMAS);
+    assert_int_equal(iso_csv_parse(&csv, &arena, wide, COMMAS, "t.csv", &err), ISO_BAD_INPUT);
+    assert_string_equal(err.msg, "t.csv:1: 40001 columns are more than a table has");
+    free(wide);
     iso_arena_release(&arena);
 }
 
@@ -429,6 +436,23 @@ static void test_table(void **state)
     iso_table_release(&t);
 }
 
+/* The time that a page takes grows with the rows, not with their square. */
+static void test_long_table(void **state)
+{
+    (void)state;
+    enum { ROWS = 12000 };
+    struct iso_table t;
+    struct iso_str s = {0};
+    iso_table_init(&t, "a|b|c|d");
+    for (size_t i = 0; i < 4 * (size_t)ROWS; i++)
+        iso_table_put(&t, "1.25");
+    const clock_t start = clock();
+    iso_table_write(&s, &t, ISO_TABLE_HTML, false);
+    assert_true(clock() - start < CLOCKS_PER_SEC);
+    iso_str_release(&s);
+    iso_table_release(&t);
+}
+
 static void test_word(void **state)
 {
     (void)state;
@@ -507,6 +531,8 @@ static void test_latex_formulas(void **state)
         {"r2-d384-4.64e17", "r2-d384-4.64e17"},
         {"runs.csv:12", "runs.csv:12"},
         {"gap to r = 1", "gap to r = 1"},
+        {"[x]", "{}[x]"}, /* behind the end of a row it would be its distance to the next */
+        {"*x", "{}*x"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct iso_str s = {0};
@@ -719,6 +745,7 @@ int main(void)
         cmocka_unit_test(test_settings_broken),
         cmocka_unit_test(test_yaml_text),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_long_table),
         cmocka_unit_test(test_map_pipe),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),

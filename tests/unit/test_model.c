@@ -516,6 +516,9 @@ static void test_draws(void **state)
     d->vocab = 69;
     for (int i = 0; i < 50; i++)
         assert_true(iso_decoder_draw(d, i % 2, 0, &rng) < 69);
+    d->logits[3] = NAN;
+    for (int temperature = 0; temperature < 2; temperature++)
+        assert_int_equal(iso_decoder_draw(d, temperature, 0, &rng), -1);
     iso_decoder_free(d);
     iso_model_free(m);
 }

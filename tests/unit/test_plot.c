@@ -221,8 +221,19 @@ static void test_script(void **state)
     assert_null(strstr(s.text, "nan"));
     assert_null(strstr(s.text, "inf"));
     assert_string_equal(iso_figure_plain(&f, "a_b^{c}\\&@~\n"), "a\\_b\\^\\{c\\}\\\\\\&\\@\\~ ");
+    assert_string_equal(iso_figure_plain(&f, "\xff"), "\\\\xff");
     iso_str_release(&s);
     iso_figure_release(&f);
+}
+
+/* A name with bytes that XML does not allow leaves the drawing readable. */
+static void test_names_in_drawings(void **state)
+{
+    (void)state;
+    struct iso_str s = {0};
+    iso_html_put(&s, "a\x01\xff<é>\n");
+    assert_string_equal(s.text, "a\\x01\\xff&lt;é&gt;&#10;");
+    iso_str_release(&s);
 }
 
 static bool have_gnuplot(void)
@@ -365,12 +376,19 @@ static void test_verdict(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oklch),   cmocka_unit_test(test_contrast),
-        cmocka_unit_test(test_inks),    cmocka_unit_test(test_ticks),
-        cmocka_unit_test(test_layout),  cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_note),    cmocka_unit_test(test_script),
-        cmocka_unit_test(test_places),  cmocka_unit_test(test_gnuplot_errors),
-        cmocka_unit_test(test_ink_css), cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_oklch),
+        cmocka_unit_test(test_contrast),
+        cmocka_unit_test(test_inks),
+        cmocka_unit_test(test_ticks),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_note),
+        cmocka_unit_test(test_script),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_gnuplot_errors),
+        cmocka_unit_test(test_names_in_drawings),
+        cmocka_unit_test(test_ink_css),
+        cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
