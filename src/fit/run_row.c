@@ -120,7 +120,7 @@ static enum iso_status read_loss(const struct iso_run_row *at, double *out, cons
 {
     const char *text = cell(at, ISO_ROLE_LOSS);
     *out = NAN;
-    if (at->kind == ISO_RUNS_PLANNED)
+    if (at->kind != ISO_RUNS_TRAINED)
         return ISO_OK;
     if (!*text) {
         *reason = "no loss";
@@ -333,7 +333,7 @@ static const char *why_left_out(const struct iso_run_row *at, const struct iso_r
     if (at->part != SIZE_MAX && !*run->part)
         return iso_arena_printf(&at->runs->arena, "column %.60s is empty",
                                 at->sheet->name[at->part]);
-    if (at->kind == ISO_RUNS_PLANNED)
+    if (at->kind != ISO_RUNS_TRAINED)
         return NULL;
     if (flag != ISO_N_ROLE)
         return iso_arena_printf(&at->runs->arena, "marked as %s", iso_run_row_name(at, flag));

@@ -133,6 +133,7 @@ static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
                              .path = iso_arena_strdup(&runs->arena, sheet->path),
                              .kind = how->kind,
                              .err = err};
+    runs->points = how->kind == ISO_RUNS_POINTS;
     enum iso_status st = iso_anchor_parse(&runs->anchor, how->anchor, err);
     if (st == ISO_OK)
         st = iso_roles_find(&at.roles, sheet, how->columns, err);

@@ -256,6 +256,22 @@ static void test_planned_repeats(void **state)
     iso_runs_release(&runs);
 }
 
+/* Whoever asks for predictions puts them beside his own rows: all of them, in their order. */
+static void test_points(void **state)
+{
+    (void)state;
+    static const char csv[] = "run,n,tokens\na,3e9,1e10\nb,1e9,2e10\nb,1e9,2e10\nb,2e9,1e9\n";
+    const struct iso_runs_how how = {.kind = ISO_RUNS_POINTS, .anchor = "both"};
+    struct iso_runs runs = {0};
+    struct iso_err err;
+    assert_int_equal(iso_runs_add(&runs, csv, strlen(csv), "a", &how, &err), ISO_OK);
+    assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
+    assert_int_equal(runs.n, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(runs.at[i].line, i + 2);
+    iso_runs_release(&runs);
+}
+
 /* A study of one run; the table's row and the run's result are texts. */
 static enum iso_status read_study(const char *dir, const char *row, const char *result,
                                   struct iso_err *err)
@@ -308,7 +324,7 @@ int main(void)
         cmocka_unit_test(test_defaults_and_extras), cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_several_files),       cmocka_unit_test(test_planned),
         cmocka_unit_test(test_names_read_back),     cmocka_unit_test(test_study_rows),
-        cmocka_unit_test(test_planned_repeats),
+        cmocka_unit_test(test_planned_repeats),     cmocka_unit_test(test_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
