@@ -272,18 +272,24 @@ static const char *extra_name(const struct iso_run_row *at, size_t column)
                : name;
 }
 
-static void carry_extras(const struct iso_run_row *at, struct iso_run *run)
+/* Once for a table: names are searched one by one. */
+static void place_extras(struct iso_run_row *at)
+{
+    at->extra = iso_arena_alloc(&at->runs->arena, at->sheet->n_col + 1, sizeof *at->extra);
+    for (size_t i = 0; i < at->sheet->n_col; i++)
+        at->extra[i] = is_kept(at, i) ? SIZE_MAX : extra_index(at->runs, extra_name(at, i));
+}
+
+static void carry_extras(struct iso_run_row *at, struct iso_run *run)
 {
     struct iso_runs *runs = at->runs;
-    for (size_t i = 0; i < at->sheet->n_col; i++)
-        if (!is_kept(at, i))
-            (void)extra_index(runs, extra_name(at, i));
+    if (!at->extra)
+        place_extras(at);
     run->extra = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *run->extra);
     run->n_extra = runs->n_extra;
     for (size_t i = 0; i < at->sheet->n_col; i++)
-        if (!is_kept(at, i))
-            run->extra[extra_index(runs, extra_name(at, i))] =
-                iso_arena_strdup(&runs->arena, at->row->cell[i]);
+        if (at->extra[i] != SIZE_MAX)
+            run->extra[at->extra[i]] = iso_arena_strdup(&runs->arena, at->row->cell[i]);
 }
 
 /* --- rows --- */
