@@ -412,6 +412,7 @@ enum iso_status iso_run_row_add(struct iso_run_row *at)
         run.cluster = iso_arena_printf(&runs->arena, "%s:%d", run.file, run.line);
         at->n_alone++;
     }
+    at->n_no_r += iso_run_row_has(at, ISO_ROLE_R) && is_nothing(cell(at, ISO_ROLE_R));
     carry_extras(at, &run);
     const char *reason = why_left_out(at, &run, flag);
     if (!reason)

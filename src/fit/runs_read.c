@@ -120,6 +120,10 @@ static enum iso_status add_rows(struct iso_run_row *at, const struct iso_where *
         iso_runs_note(at->runs, "%zu %s no %.60s and counts as independent of all others",
                       at->n_alone, at->n_alone == 1 ? "row has" : "rows have",
                       at->sheet->name[at->cluster]);
+    if (st == ISO_OK && at->n_no_r)
+        iso_runs_note(at->runs, "%zu %s as r = 1", at->n_no_r,
+                      at->n_no_r == 1 ? "row has an empty r and counts"
+                                      : "rows have an empty r and count");
     return st;
 }
 
