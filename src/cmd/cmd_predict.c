@@ -17,7 +17,7 @@ struct predict_args {
 };
 
 static const struct predict_args defaults = {
-    .how = {.anchor = "both"}, .how.kind = ISO_RUNS_PLANNED, .n = NAN, .tokens = NAN, .r = 1};
+    .how = {.anchor = "both"}, .how.kind = ISO_RUNS_POINTS, .n = NAN, .tokens = NAN, .r = 1};
 
 #define AT(field) offsetof(struct predict_args, field)
 static const struct iso_opt options[] = {
@@ -120,8 +120,9 @@ const struct iso_cmd iso_cmd_predict = {
     .details =
         "FIT.json is what isodepth fit --json prints, or the fit.json of --out. The model is "
         "given by --n, --tokens and --r, or as a table of points with these columns (or "
-        "n_once, n_rec, n_inject). The interval is that of the law, from the refits of the "
-        "bootstrap that FIT.json carries; it does not hold the noise of a single run.",
+        "n_once, n_rec, n_inject), which are answered in their order. The interval is that of the "
+        "law, from the refits of the bootstrap that FIT.json carries; it does not hold the noise "
+        "of a single run.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

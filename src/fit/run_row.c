@@ -120,7 +120,7 @@ static enum iso_status read_loss(const struct iso_run_row *at, double *out, cons
 {
     const char *text = cell(at, ISO_ROLE_LOSS);
     *out = NAN;
-    if (at->kind == ISO_RUNS_PLANNED)
+    if (at->kind != ISO_RUNS_TRAINED)
         return ISO_OK;
     if (!*text) {
         *reason = "no loss";
@@ -272,18 +272,24 @@ static const char *extra_name(const struct iso_run_row *at, size_t column)
                : name;
 }
 
-static void carry_extras(const struct iso_run_row *at, struct iso_run *run)
+/* Once for a table: names are searched one by one. */
+static void place_extras(struct iso_run_row *at)
+{
+    at->extra = iso_arena_alloc(&at->runs->arena, at->sheet->n_col + 1, sizeof *at->extra);
+    for (size_t i = 0; i < at->sheet->n_col; i++)
+        at->extra[i] = is_kept(at, i) ? SIZE_MAX : extra_index(at->runs, extra_name(at, i));
+}
+
+static void carry_extras(struct iso_run_row *at, struct iso_run *run)
 {
     struct iso_runs *runs = at->runs;
-    for (size_t i = 0; i < at->sheet->n_col; i++)
-        if (!is_kept(at, i))
-            (void)extra_index(runs, extra_name(at, i));
+    if (!at->extra)
+        place_extras(at);
     run->extra = iso_arena_alloc(&runs->arena, runs->n_extra + 1, sizeof *run->extra);
     run->n_extra = runs->n_extra;
     for (size_t i = 0; i < at->sheet->n_col; i++)
-        if (!is_kept(at, i))
-            run->extra[extra_index(runs, extra_name(at, i))] =
-                iso_arena_strdup(&runs->arena, at->row->cell[i]);
+        if (at->extra[i] != SIZE_MAX)
+            run->extra[at->extra[i]] = iso_arena_strdup(&runs->arena, at->row->cell[i]);
 }
 
 /* --- rows --- */
@@ -333,7 +339,7 @@ static const char *why_left_out(const struct iso_run_row *at, const struct iso_r
     if (at->part != SIZE_MAX && !*run->part)
         return iso_arena_printf(&at->runs->arena, "column %.60s is empty",
                                 at->sheet->name[at->part]);
-    if (at->kind == ISO_RUNS_PLANNED)
+    if (at->kind != ISO_RUNS_TRAINED)
         return NULL;
     if (flag != ISO_N_ROLE)
         return iso_arena_printf(&at->runs->arena, "marked as %s", iso_run_row_name(at, flag));
@@ -406,6 +412,7 @@ enum iso_status iso_run_row_add(struct iso_run_row *at)
         run.cluster = iso_arena_printf(&runs->arena, "%s:%d", run.file, run.line);
         at->n_alone++;
     }
+    at->n_no_r += iso_run_row_has(at, ISO_ROLE_R) && is_nothing(cell(at, ISO_ROLE_R));
     carry_extras(at, &run);
     const char *reason = why_left_out(at, &run, flag);
     if (!reason)

@@ -26,6 +26,9 @@ struct iso_run_row {
         double most;
     } repeats;
     size_t n_alone; /* rows without a cluster */
+    size_t n_no_r;  /* rows with an empty r */
+    size_t *extra;  /* [n_col] where a column is carried along, SIZE_MAX: nowhere; NULL before the
+                       first row */
     struct iso_err *err;
 };
 

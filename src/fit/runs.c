@@ -127,13 +127,15 @@ enum iso_status iso_runs_finish(struct iso_runs *runs, struct iso_err *err)
         run->extra = all;
         run->n_extra = runs->n_extra;
     }
-    iso_runs_sort(runs);
-    enum iso_status st = check_ids(runs, err);
-    if (st == ISO_OK) {
+    if (!runs->points) {
+        iso_runs_sort(runs);
+        enum iso_status st = check_ids(runs, err);
+        if (st != ISO_OK)
+            return st;
         drop_duplicates(runs);
-        iso_anchor_settle(runs);
     }
-    return st;
+    iso_anchor_settle(runs);
+    return ISO_OK;
 }
 
 void iso_runs_note(struct iso_runs *runs, const char *fmt, ...)

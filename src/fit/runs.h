@@ -64,7 +64,7 @@ enum iso_anchor {
 
 struct iso_runs {
     struct iso_arena arena; /* owns every text and array below */
-    struct iso_run *at;     /* [n], sorted by cell, size, then as read */
+    struct iso_run *at;     /* [n], sorted by cell, size, then as read; points as read */
     size_t n, room;
     struct iso_left_out *left_out;
     size_t n_left_out, left_out_room;
@@ -80,11 +80,13 @@ struct iso_runs {
     bool part_is_r;          /* it is the one that holds the recurrences */
     const char *first_part;  /* its value in the first run that was read */
     bool clustered;          /* rows have clusters */
+    bool points;             /* ISO_RUNS_POINTS */
 };
 
 enum iso_runs_kind {
     ISO_RUNS_TRAINED, /* rows without a usable loss are left out */
     ISO_RUNS_PLANNED, /* a plan: losses are not read */
+    ISO_RUNS_POINTS,  /* models to predict: nor here, and every row stays in its place */
 };
 
 /* How a table is to be read; all zero is a table of trained runs. */

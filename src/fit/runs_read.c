@@ -120,6 +120,10 @@ static enum iso_status add_rows(struct iso_run_row *at, const struct iso_where *
         iso_runs_note(at->runs, "%zu %s no %.60s and counts as independent of all others",
                       at->n_alone, at->n_alone == 1 ? "row has" : "rows have",
                       at->sheet->name[at->cluster]);
+    if (st == ISO_OK && at->n_no_r)
+        iso_runs_note(at->runs, "%zu %s as r = 1", at->n_no_r,
+                      at->n_no_r == 1 ? "row has an empty r and counts"
+                                      : "rows have an empty r and count");
     return st;
 }
 
@@ -133,6 +137,7 @@ static enum iso_status add_sheet(struct iso_runs *runs, struct iso_sheet *sheet,
                              .path = iso_arena_strdup(&runs->arena, sheet->path),
                              .kind = how->kind,
                              .err = err};
+    runs->points = how->kind == ISO_RUNS_POINTS;
     enum iso_status st = iso_anchor_parse(&runs->anchor, how->anchor, err);
     if (st == ISO_OK)
         st = iso_roles_find(&at.roles, sheet, how->columns, err);

@@ -21,6 +21,14 @@ for p, expected in zip(points["points"], predicted):
     assert low <= high and low - 0.05 < p["loss"] < high + 0.05, p
 PY
 done
+# Points keep their order, and equal ones their places.
+printf 'n,tokens\n3e9,1e10\n1e9,2e10\n1e9,2e10\n2e9,1e9\n' >"$work/points.csv"
+"$isodepth" predict "$work/fit.json" "$work/points.csv" --json >"$work/points.json"
+python3 - "$work/points.json" <<'PY' || die "points in another order"
+import json, sys
+points = json.load(open(sys.argv[1]))["points"]
+assert [p["tokens"] for p in points] == [1e10, 2e10, 2e10, 1e9], points
+PY
 # By hand: the law's formula with the printed parameters.
 "$isodepth" fit examples/paper_baseline.csv --resamples 40 --starts 20 --json >"$work/fit.json"
 "$isodepth" predict "$work/fit.json" --n 1e9 --tokens 2e10 --json >"$work/point.json"

@@ -133,6 +133,19 @@ static void test_defaults_and_extras(void **state)
     iso_runs_release(&runs);
 }
 
+/* A looped run whose r is not there would pass for a plain one. */
+static void test_no_r(void **state)
+{
+    (void)state;
+    struct iso_runs runs;
+    struct iso_err err;
+    assert_int_equal(read_text(&runs, HEADER GOOD "1e18,,5e7,4e7,1e6,1e9,3.2\n", &err), ISO_OK);
+    assert_int_equal(runs.n, 2);
+    assert_int_equal(runs.n_note, 1);
+    assert_string_equal(runs.note[0], "1 row has an empty r and counts as r = 1");
+    iso_runs_release(&runs);
+}
+
 /* Rows that are runs, but without a loss to use. */
 static void test_left_out(void **state)
 {
@@ -256,6 +269,22 @@ static void test_planned_repeats(void **state)
     iso_runs_release(&runs);
 }
 
+/* Whoever asks for predictions puts them beside his own rows: all of them, in their order. */
+static void test_points(void **state)
+{
+    (void)state;
+    static const char csv[] = "run,n,tokens\na,3e9,1e10\nb,1e9,2e10\nb,1e9,2e10\nb,2e9,1e9\n";
+    const struct iso_runs_how how = {.kind = ISO_RUNS_POINTS, .anchor = "both"};
+    struct iso_runs runs = {0};
+    struct iso_err err;
+    assert_int_equal(iso_runs_add(&runs, csv, strlen(csv), "a", &how, &err), ISO_OK);
+    assert_int_equal(iso_runs_finish(&runs, &err), ISO_OK);
+    assert_int_equal(runs.n, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(runs.at[i].line, i + 2);
+    iso_runs_release(&runs);
+}
+
 /* A study of one run; the table's row and the run's result are texts. */
 static enum iso_status read_study(const char *dir, const char *row, const char *result,
                                   struct iso_err *err)
@@ -304,11 +333,17 @@ static void test_study_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broken_tables),       cmocka_unit_test(test_broken_json),
-        cmocka_unit_test(test_defaults_and_extras), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_several_files),       cmocka_unit_test(test_planned),
-        cmocka_unit_test(test_names_read_back),     cmocka_unit_test(test_study_rows),
+        cmocka_unit_test(test_broken_tables),
+        cmocka_unit_test(test_broken_json),
+        cmocka_unit_test(test_defaults_and_extras),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_names_read_back),
+        cmocka_unit_test(test_study_rows),
         cmocka_unit_test(test_planned_repeats),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_no_r),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

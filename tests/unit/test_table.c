@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 static enum iso_status read_as(struct iso_runs *runs, const char *text,
                                const struct iso_runs_how *how, struct iso_err *err)
@@ -340,6 +341,30 @@ static void test_too_many_columns(void **state)
     iso_str_release(&header);
 }
 
+/* An export with thousands of settings: the time of a row must not grow with their square. */
+static void test_wide_table(void **state)
+{
+    (void)state;
+    struct iso_str text = {0};
+    struct iso_runs runs;
+    struct iso_err err;
+    const clock_t start = clock();
+    iso_str_puts(&text, "n,tokens,loss");
+    for (int i = 0; i < 4000; i++)
+        iso_str_printf(&text, ",config/setting_%d", i);
+    for (int row = 0; row < 150; row++) {
+        iso_str_printf(&text, "\n1e8,%de9,3", row + 1);
+        for (int i = 0; i < 4000; i++)
+            iso_str_puts(&text, ",1");
+    }
+    assert_int_equal(read_as(&runs, text.text, NULL, &err), ISO_OK);
+    assert_int_equal(runs.n, 150);
+    assert_int_equal(runs.n_extra, 4001); /* n, too */
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 4);
+    iso_runs_release(&runs);
+    iso_str_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_rows),        cmocka_unit_test(test_shared_names),
         cmocka_unit_test(test_strangers),   cmocka_unit_test(test_too_many_columns),
         cmocka_unit_test(test_long_fields), cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_wide_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
