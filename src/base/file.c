@@ -386,6 +386,14 @@ void iso_lock_release(int fd)
         close(fd);
 }
 
+bool iso_lock_held(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    iso_lock_release(fd);
+    return held;
+}
+
 double iso_time_now(void)
 {
     struct timespec ts;

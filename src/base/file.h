@@ -77,6 +77,8 @@ void iso_map_close(struct iso_map *map);
  * process ends in whatever way.  `*held`: another process has it. */
 enum iso_status iso_lock_acquire(int *fd, bool *held, const char *path, struct iso_err *err);
 void iso_lock_release(int fd);
+/* Whether another process has the lock on `path`.  The right to read it is enough. */
+bool iso_lock_held(const char *path);
 
 double iso_time_now(void); /* monotonic seconds */
 

@@ -34,6 +34,8 @@ static void put_option(struct iso_json_out *w, const struct iso_opt *o, const vo
         iso_json_put_bool(w, o->name, true);
     else if (o->kind == ISO_OPT_INT && *(const int64_t *)field)
         iso_json_put_int(w, o->name, *(const int64_t *)field);
+    else if (o->kind == ISO_OPT_NUMBER && *(const double *)field != 0)
+        iso_json_put_number(w, o->name, *(const double *)field);
     else if (text)
         iso_json_put_string(w, o->name, text);
 }
@@ -70,6 +72,9 @@ static void take_option(const struct iso_opt *o, void *field, struct iso_arena *
     else if (o->kind == ISO_OPT_INT && v->kind == ISO_JSON_NUMBER && *(int64_t *)field == 0 &&
              v->number >= o->min && v->number <= o->max)
         *(int64_t *)field = (int64_t)v->number;
+    else if (o->kind == ISO_OPT_NUMBER && v->kind == ISO_JSON_NUMBER && *(double *)field == 0 &&
+             v->number >= o->min && v->number <= o->max)
+        *(double *)field = v->number;
     else if (text && v->kind == ISO_JSON_STRING && !*(const char **)field)
         *(const char **)field = v->string;
 }

@@ -95,7 +95,9 @@ static enum iso_status keep_grid(struct iso_sweep_call *c)
 {
     struct iso_str text = {0}, how = {0};
     char hash[17];
-    iso_str_printf(&text, "# %s with its --set, as isodepth sweep resolved it\n", c->path);
+    iso_str_puts(&text, "# ");
+    iso_str_put_visible(&text, c->path, ""); /* a line end in the name would end the comment */
+    iso_str_puts(&text, " with its --set, as isodepth sweep resolved it\n");
     size_t first = text.len;
     iso_grid_write(&text, &c->grid);
     snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(text.text + first, text.len - first, 0));

@@ -355,19 +355,9 @@ enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
 
 /* --- from outside --- */
 
-/* Whether somebody holds a lock file. */
-static bool is_held(const char *path)
-{
-    int fd;
-    bool held = false;
-    if (iso_file_exists(path) && iso_lock_acquire(&fd, &held, path, NULL) == ISO_OK)
-        iso_lock_release(fd);
-    return held;
-}
-
 bool iso_sweep_at_work(const char *dir)
 {
-    return is_held(iso_path_in(dir, "lock").text);
+    return iso_lock_held(iso_path_in(dir, "lock").text);
 }
 
 /* Whether the runs of the last scheduler end with it: those of a queue do not. */
@@ -386,7 +376,7 @@ static bool runs_end_with_scheduler(struct iso_store *store, const char *dir)
 /* Whether a process trains the run: it holds the folder's lock as long as it lives. */
 static bool is_trained(const char *study, const struct iso_record *rec)
 {
-    return is_held(iso_sweep_path(study, rec->id, ".running").text);
+    return iso_lock_held(iso_sweep_path(study, rec->id, ".running").text);
 }
 
 void iso_sweep_fact(struct iso_str *value, const char *dir, const char *key)

@@ -68,7 +68,7 @@ enum iso_status iso_sweep_write_csv(struct iso_sweep *sw, struct iso_err *err);
 /* "STUDY/runs/ID" or "STUDY/runs/ID/FILE". */
 struct iso_path iso_sweep_path(const char *study, const char *id, const char *file);
 
-/* Whether a scheduler holds the study; a read-only study has none of ours. */
+/* Whether a scheduler holds the study. */
 bool iso_sweep_at_work(const char *dir);
 /* Reads the runs of a study from outside, without a lock; the caller frees *recs.  What a killed
  * local scheduler left as running is planned. */

@@ -58,4 +58,14 @@ grep -qF 'b\u009b' out || fail "compare --json says: $(cat -v out)"
 "$I" fit "$runs" --starts 5 --resamples 0 --json | sed 's/"trust": "[a-z]*"/"trust": "\\u001b[31mgood"/' >fit.json
 "$I" predict fit.json "$runs" >out 2>&1 || fail "predict: $(cat -v out)"
 grep -qF 'checks say: \x1b[31mgood' out || fail "predict says: $(cat -v out)"
+
+# A grid whose name has a line end: its study can be read.
+echo 'a few words to pack and to plan with, twice and more than twice' >text.txt
+"$I" -q pack text.txt --out data --tokenizer bytes --seq-len 8 --val 20% >out 2>&1 || fail "pack: $(cat out)"
+cat >$'grid\nvocab: 3' <<'END'
+{budgets: [1e8], r: [1], widths: [1], width_unit: 16, depth: 4, prelude: 1, coda: 1, head: 16, seq_len: 8,
+ vocab: 257, batch_tokens: 16}
+END
+ISO_TRAIN_PROGRAM=/no/such "$I" -q sweep $'grid\nvocab: 3' --data data --out study >out 2>&1 && fail "no trainer"
+"$I" plan study/grid.yaml >out 2>&1 || fail "a line end in the grid's name: $(cat out)"
 echo "names: none was obeyed"

@@ -64,6 +64,15 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 "$iso" status killed | grep -q running || fail "status sees running runs"
+# Whoever may only read the study sees them, too.
+cp "$iso" isodepth && chmod 755 "$tmp" && chmod a-w killed/lock killed/runs/*/.running
+if [ "$(id -u)" = 0 ]; then
+    su nobody -s /bin/bash -c "$tmp/isodepth status $tmp/killed" > out
+else
+    ./isodepth status killed > out
+fi
+grep -q 'running' out && grep -q '^a scheduler is at work' out || { cat out; fail "status for a reader"; }
+chmod u+w killed/lock killed/runs/*/.running
 kill -9 $scheduler
 wait $scheduler 2>/dev/null
 for _ in $(seq 50); do pgrep -f "train $tmp/killed/" > /dev/null || break; sleep 0.1; done

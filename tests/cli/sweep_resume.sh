@@ -16,7 +16,7 @@ make_grid base.yaml '[1]'
 make_grid case.yaml '[2]'
 "$iso" sweep base.yaml --no-fit --data data --out base >/dev/null 2>&1 || fail "the baseline"
 STANDIN_SLEEP=0.05 "$iso" sweep case.yaml --no-fit --data data --out case --reuse base --seeds 2 \
-    --cells 'budget=2e10' --set save_every=7 --threads-per-run 2 > out 2> log &
+    --cells 'budget=2e10' --set save_every=7 --threads-per-run 2 --ranks-from 2.5e15 > out 2> log &
 scheduler=$!
 for _ in $(seq 200); do grep -qs checkpoint case/runs/*/latest && break; sleep 0.05; done
 kill -INT $scheduler
@@ -38,7 +38,7 @@ python3 - <<'PY' || fail "the options of the start"
 import json, sqlite3
 o = json.loads(sqlite3.connect("case/study.db").execute(
     "SELECT value FROM fact WHERE key = 'options'").fetchone()[0])
-assert o == {"threads-per-run": 2, "set": ["save_every=7"]}, o
+assert o == {"threads-per-run": 2, "ranks-from": 2.5e15, "set": ["save_every=7"]}, o
 PY
 "$iso" sweep --out case --no-fit > out 2> log || fail "resuming a finished study"
 want 'nothing is left to do' out "resuming a finished study"

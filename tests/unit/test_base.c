@@ -653,7 +653,10 @@ static void test_files(void **state)
     assert_false(held);
     assert_int_equal(iso_lock_acquire(&fd2, &held, path.text, &err), ISO_OK);
     assert_true(held);
+    assert_true(iso_lock_held(path.text));
     iso_lock_release(fd);
+    assert_false(iso_lock_held(path.text));
+    assert_false(iso_lock_held("/nonexistent/x"));
 
     assert_int_equal(iso_file_write("/nonexistent/x", "", 0, &err), ISO_IO);
     assert_non_null(strstr(err.msg, "/nonexistent/x: cannot write: No such file"));
