@@ -101,12 +101,15 @@ static size_t put_character(struct iso_str *out, const char *text)
             iso_str_puts(out, e->to);
             return strlen(e->from);
         }
-    iso_str_putc(out, iscntrl((unsigned char)*text) ? ' ' : *text);
+    iso_str_putc(out, *text);
     return 1;
 }
 
 void iso_latex_put(struct iso_str *out, const char *text)
 {
+    struct iso_str shown = {0}; /* TeX stops at bytes that are not UTF-8 */
+    iso_str_put_visible(&shown, text, "");
+    text = iso_str_text(&shown);
     /* In the first cell of a row these belong to the \\ or \midrule before it. */
     if (*text == '[' || *text == '*')
         iso_str_puts(out, "{}");
@@ -121,4 +124,5 @@ void iso_latex_put(struct iso_str *out, const char *text)
         before = text[len - 1];
         text += len;
     }
+    iso_str_release(&shown);
 }

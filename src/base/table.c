@@ -88,7 +88,7 @@ static void put_padding(struct iso_str *out, size_t n)
         iso_str_putc(out, ' ');
 }
 
-/* The table with cells that a terminal, TeX and a page can show. */
+/* The table with cells that a terminal and a page can show. */
 static struct iso_table visible_copy(const struct iso_table *t)
 {
     struct iso_table copy = *t;
@@ -167,10 +167,8 @@ static void put_escaped(struct iso_str *out, const char *text, const struct esca
     }
 }
 
-static void write_latex(struct iso_str *out, const struct iso_table *table)
+static void write_latex(struct iso_str *out, const struct iso_table *t)
 {
-    struct iso_table copy = visible_copy(table);
-    const struct iso_table *t = &copy;
     iso_str_puts(out, "\\begin{tabular}{@{}");
     for (size_t c = 0; c < t->n_col; c++)
         iso_str_putc(out, numeric_column(t, c) ? 'r' : 'l');
@@ -185,7 +183,6 @@ static void write_latex(struct iso_str *out, const struct iso_table *table)
             iso_str_puts(out, "\\midrule\n");
     }
     iso_str_puts(out, "\\bottomrule\n\\end{tabular}\n");
-    release_copy(&copy);
 }
 
 static void write_html(struct iso_str *out, const struct iso_table *table)

@@ -403,7 +403,7 @@ static void release(struct packing *p)
     }
     free(p->workers);
     free(p->items);
-    free(p->plan.sources);
+    iso_pack_plan_release(&p->plan);
     iso_tokens_release(&p->stream);
     iso_str_release(&p->bytes);
     iso_seen_release(&p->seen);

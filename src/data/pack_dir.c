@@ -115,8 +115,15 @@ void iso_pack_plan_set(struct iso_pack_plan *plan, const char *name, const char 
     s->name = name;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(s->value, sizeof s->value, fmt, ap);
+    iso_str_vprintf(&s->value, fmt, ap);
     va_end(ap);
+}
+
+void iso_pack_plan_release(struct iso_pack_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_settings; i++)
+        iso_str_release(&plan->settings[i].value);
+    free(plan->sources);
 }
 
 /* The first setting in which the finished directory differs from the plan, or NULL. */
@@ -126,7 +133,7 @@ first_difference(const struct iso_json *meta, const struct iso_pack_plan *plan, 
     const struct iso_json *settings = iso_json_get(meta, "settings");
     for (size_t i = 0; i < plan->n_settings; i++) {
         *there = iso_json_string(settings, plan->settings[i].name, "(none)");
-        if (!iso_str_eq(*there, plan->settings[i].value))
+        if (!iso_str_eq(*there, iso_str_text(&plan->settings[i].value)))
             return &plan->settings[i];
     }
     return NULL;
@@ -158,7 +165,7 @@ static enum iso_status judge_finished(struct iso_pack_result *result, const char
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s holds another packing: %s is %s there, %s was asked for; choose another "
                       "directory, or replace it with `force`",
-                      dir, other->name, there, other->value);
+                      dir, other->name, there, iso_str_text(&other->value));
     else if (any_piped(plan))
         st = iso_fail(err, ISO_BAD_INPUT,
                       "%s holds a packing already, and whether standard input is the same is not "
@@ -314,7 +321,7 @@ static void put_sources(struct iso_json_out *w, const struct iso_pack_plan *plan
 {
     iso_json_begin(w, "settings", '{');
     for (size_t i = 0; i < plan->n_settings; i++)
-        iso_json_put_string(w, plan->settings[i].name, plan->settings[i].value);
+        iso_json_put_string(w, plan->settings[i].name, iso_str_text(&plan->settings[i].value));
     iso_json_end(w, '}');
     iso_json_begin(w, "sources", '[');
     for (size_t i = 0; i < plan->n_sources; i++) {

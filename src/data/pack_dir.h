@@ -28,7 +28,7 @@ enum iso_split iso_split_of_file(const char *path);
 /* Everything that decides the bytes of the shards, as name and value. */
 struct iso_pack_setting {
     const char *name;
-    char value[128];
+    struct iso_str value; /* all of it: a field's name may be long */
 };
 struct iso_pack_plan {
     struct iso_pack_setting settings[24];
@@ -40,6 +40,7 @@ struct iso_pack_plan {
 };
 void iso_pack_plan_set(struct iso_pack_plan *plan, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+void iso_pack_plan_release(struct iso_pack_plan *plan);
 
 /* Makes and locks the directory and looks at what is in it: finishes or removes what a killed run
  * left, notices when there is nothing to do, refuses to replace other data without `force`.  Else

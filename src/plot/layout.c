@@ -84,7 +84,7 @@ static void data_range(struct iso_panel *p)
 /* Some air around the data; an empty or single-valued axis gets a unit of it. */
 static void pad(struct iso_axis *a, double fraction)
 {
-    if (a->fixed)
+    if (a->fixed && a->lo < a->hi)
         return;
     if (a->lo > a->hi)
         a->lo = a->hi = 1;

@@ -28,6 +28,16 @@ gzip -c "$work/text.txt" > "$work/text.txt.gz"
 "$iso" -q pack "$work/text.txt.gz" --tokenizer bytes -T 127 --out "$work/gz" > /dev/null
 cmp "$work/one/train-00000.shard" "$work/gz/train-00000.shard" || fail "gzip gives other rows"
 
+# Fields whose long names end differently are different packings.
+long=$(printf '%0200d' 0)
+for i in $(seq 40); do echo "{\"${long}a\": \"the text $i\", \"${long}b\": \"other words $i\"}"; done \
+    > "$work/long.jsonl"
+"$iso" -q pack "$work/long.jsonl" --field "${long}a" --tokenizer bytes -T 7 --out "$work/long" \
+    > /dev/null
+! "$iso" pack "$work/long.jsonl" --field "${long}b" --tokenizer bytes -T 7 --out "$work/long" \
+    > /dev/null 2> "$work/err" || fail "another field is taken for the same"
+grep -q "holds another packing: field is" "$work/err" || fail "another field: $(cat "$work/err")"
+
 # A folder with links that lead back, a FIFO and a name in capitals: the same rows, at once.
 mkdir "$work/folder"
 cp "$work/text.txt" "$work/folder/B.TXT"

@@ -533,6 +533,7 @@ static void test_latex_formulas(void **state)
         {"gap to r = 1", "gap to r = 1"},
         {"[x]", "{}[x]"}, /* behind the end of a row it would be its distance to the next */
         {"*x", "{}*x"},
+        {"\xff\n", "\\textbackslash{}xff\\textbackslash{}x0a"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct iso_str s = {0};

@@ -226,6 +226,20 @@ static void test_script(void **state)
     iso_figure_release(&f);
 }
 
+/* An axis whose given range is empty, as that of regrets which are all 0, is drawn all the same. */
+static void test_empty_range(void **state)
+{
+    (void)state;
+    struct iso_figure f;
+    iso_figure_init(&f, (struct iso_panel_grid){.rows = 1, .cols = 1, .panel_height = 120});
+    struct iso_panel *p = f.panel;
+    iso_series_add(p, iso_panel_line(p, iso_inks[ISO_INK_TEXT], ISO_DASH_SOLID, 1), 1, 0);
+    iso_axis_range(&p->y, -0.0, 0);
+    iso_figure_finish(&f);
+    assert_true(p->y.lo < p->y.hi && p->y.n_tick > 1);
+    iso_figure_release(&f);
+}
+
 /* A name with bytes that XML does not allow leaves the drawing readable. */
 static void test_names_in_drawings(void **state)
 {
@@ -387,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_gnuplot_errors),
         cmocka_unit_test(test_names_in_drawings),
+        cmocka_unit_test(test_empty_range),
         cmocka_unit_test(test_ink_css),
         cmocka_unit_test(test_verdict),
     };
