@@ -9,7 +9,7 @@
  *
  * The blocks of k are equal and are added in ascending order, so an element depends on K alone. */
 
-enum { KC = 320, MC = (V_WIDE ? 16 : 24) * MR };
+enum { KC = 320, MC = (V_WIDE ? 19 : 24) * MR }; /* wide: a sequence of 256 is one block */
 
 static size_t pack_bytes_vec(size_t K, size_t N)
 {
@@ -41,6 +41,20 @@ static void pack_lhs(float *to, const float *a, size_t lda, size_t M, size_t K, 
             }
 }
 
+/* Do MR rows that lie lda apart push each other out of L1?  Addresses 4 KB apart share a set of it,
+ * which holds 8 to 12 lines. */
+static bool rows_collide(size_t lda)
+{
+    return MR > 8 && lda % (4096 / sizeof(float)) == 0;
+}
+
+/* A block of M rows and K steps, as rows that lie `ld` apart. */
+static void spread_lhs(float *to, size_t ld, const float *a, size_t lda, size_t M, size_t K)
+{
+    for (size_t m = 0; m < M; m++)
+        copy_vec(to + m * ld, a + m * lda, K);
+}
+
 /* C[M,N] = (add ? C : 0) + A[M,K] · b. */
 static void multiply(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
                      struct rhs b, size_t K, size_t N, size_t M, bool add, struct iso_ws *ws)
@@ -51,6 +65,8 @@ static void multiply(float *c, size_t ldc, const float *a, size_t lda, bool tran
     /* For a few panels packing costs more than it gains, unless the steps lie so far apart that
      * they push each other out of L1. */
     bool pack = transposed_a && (panels > 4 || panels * lda > 4096);
+    bool spread = !transposed_a && panels > 1 && rows_collide(lda);
+    size_t apart = kc + VW;
     for (size_t k0 = 0; k0 < K; k0 += kc, b.at += kc * b.step, add = true) {
         size_t k = K - k0 < kc ? K - k0 : kc;
         for (size_t m0 = 0; m0 < M; m0 += MC) {
@@ -61,6 +77,9 @@ static void multiply(float *c, size_t ldc, const float *a, size_t lda, bool tran
                 rows = (struct lhs){packed, 1, MR, MR * k};
             } else if (transposed_a) {
                 rows = (struct lhs){a + k0 * lda + m0, 1, lda, MR};
+            } else if (spread) {
+                spread_lhs(packed, apart, a + m0 * lda + k0, lda, m, k);
+                rows = (struct lhs){packed, apart, 1, MR * apart};
             }
             multiply_rows(c + m0 * ldc, ldc, rows, b, k, m, N, add);
         }

@@ -85,12 +85,12 @@ enum iso_status iso_kern_best(const struct iso_kern **k, struct iso_err *err)
 
 /* What the hungriest kernel takes, rounded up: a number per row of a sequence, a chunk of
  * packed keys and values (256 keys forward; 128 in three layouts backward) with bands of scores,
- * and the blocks of a transposed left-hand side (224 rows, 320 steps). */
+ * and a block of the left-hand side (266 rows of 320 + 16 steps, and what a vector spills). */
 size_t iso_kern_ws_bytes(size_t T, size_t Q)
 {
     size_t rows = 2 * (T + 64) * sizeof(double);
     size_t chunk = 1024 * (Q + 64) * sizeof(float);
     size_t scores = 2 * 128 * 288 * sizeof(float);
-    size_t left = 320 * 256 * sizeof(float);
+    size_t left = 336 * 272 * sizeof(float);
     return rows + (chunk + scores > left ? chunk + scores : left);
 }
