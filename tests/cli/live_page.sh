@@ -3,7 +3,7 @@
 # sideways scrolling, and readable in light and dark.
 set -u
 . "$(dirname "$0")/top.bash"
-command -v chromium >/dev/null || { echo "no chromium"; exit 77; }
+command -v chromium >/dev/null || skip "no chromium"
 . "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 export ISO_TRAIN_PROGRAM STANDIN_STEPS=25 STANDIN_SLEEP=0.1

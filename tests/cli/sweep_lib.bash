@@ -4,7 +4,6 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")
 standin=$(realpath tests/standin_trainer)
-fail() { echo "FAILED: $*"; exit 1; }
 
 # A packed corpus of a few hundred rows in $tmp/data.
 make_data() {
