@@ -4,11 +4,10 @@
 set -eu
 . "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
-for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
+small_text 400
 small_run 512 120 64
 echo "save_every: 7" >>run.yaml
 echo "validate_every: 50" >>run.yaml
-losses() { sed 's/"grad_norm.*//' "$1"; }
 
 "$I" -q train run.yaml --out whole --threads 2
 

@@ -1,10 +1,16 @@
-# Shared by the tests of single models: a folder to work in, the program, and a small run.
+# Shared by the tests of single models: a folder to work in, the program, a text and a small run.
 # Sourced after top.bash; goes into the folder.
 I=$(realpath "$B/isodepth")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-fail() { echo "FAIL: $*"; exit 1; }
+
+small_text() { # DOCUMENTS: writes text.txt
+    for i in $(seq "$1"); do
+        echo "Line $i has the number $((i * i % 97)) and ends here, or there."
+        echo
+    done >text.txt
+}
 
 small_run() { # BATCH STEPS T: packs text.txt into data/ and writes run.yaml
     "$I" pack text.txt -t bytes -T "$3" --val 5% -o data >/dev/null
@@ -55,3 +61,5 @@ assert tensors(a) == tensors(b), "moments"
 assert metrics(a) == metrics(b), "metrics"
 PY
 }
+
+losses() { sed 's/"grad_norm.*//' "$1"; } # METRICS: each step's loss, without norms and times

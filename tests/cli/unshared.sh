@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/top.bash"
 top=$PWD
 . tests/cli/train_lib.bash
-for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
+small_text 400
 small_run 512 40 64
 echo "save_every: 7" >>run.yaml
 small_grid '[4e9]' '[2]' 512
