@@ -286,7 +286,7 @@ void iso_regret_write_json(struct iso_json_out *w, const struct iso_regret *regr
             iso_json_put_number(w, "rate", c->point[k].rate);
             iso_json_put_number(w, "loss", c->point[k].loss);
             iso_json_put_number(w, "regret", c->point[k].regret);
-            iso_json_put_int(w, "runs", (int64_t)c->point[k].n_runs);
+            iso_json_put_count(w, "runs", c->point[k].n_runs);
             iso_json_end(w, '}');
         }
         iso_json_end(w, ']');
