@@ -95,9 +95,7 @@ static void put_jackknife(struct iso_json_out *w, const struct iso_jackknife *j)
         const struct iso_jackknife_row *row = &j->row[i];
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", row->budget);
-        iso_json_put_number(w, "r", row->r);
-        if (row->unshared > 0)
-            iso_json_put_number(w, "unshared", row->unshared);
+        iso_put_r_json(w, row->r, row->unshared);
         if (row->cluster)
             iso_json_put_string(w, "cluster", row->cluster);
         iso_json_put_count(w, "n_runs", row->n_runs);
@@ -242,9 +240,7 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
         const struct iso_parabola *p = &d->parabola[i];
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", p->budget);
-        iso_json_put_number(w, "r", p->r);
-        if (p->unshared > 0)
-            iso_json_put_number(w, "unshared", p->unshared);
+        iso_put_r_json(w, p->r, p->unshared);
         iso_json_put_count(w, "n_runs", p->n_runs);
         iso_json_put_numbers(w, "coefficients", p->c, 3);
         iso_json_put_number(w, "n", p->n_opt);

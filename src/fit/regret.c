@@ -270,9 +270,7 @@ void iso_regret_write_json(struct iso_json_out *w, const struct iso_regret *regr
     for (size_t i = 0; i < regret->n; i++) {
         const struct iso_rate_curve *c = &regret->curve[i];
         iso_json_begin(w, NULL, '{');
-        iso_json_put_number(w, "r", c->r);
-        if (c->unshared > 0)
-            iso_json_put_number(w, "unshared", c->unshared);
+        iso_put_r_json(w, c->r, c->unshared);
         iso_json_put_number(w, "d_model", c->d_model);
         iso_json_put_number(w, "budget", c->budget);
         iso_json_put_number(w, "tokens", c->tokens);
