@@ -12,7 +12,6 @@ make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml
 sed -i "s/^name: .*/name: '<b>toy \& co'/" toy.yaml
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # While it works, with a run that fails: every copy is whole.
 STANDIN_FAIL='r1-d16-*' "$iso" sweep toy.yaml --data data --out st --retries 0 --jobs 2 \

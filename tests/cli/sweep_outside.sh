@@ -10,8 +10,6 @@ make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml '[2]'
 sweep() { timeout -k 5 60 "$iso" sweep toy.yaml --no-fit --data data --out "$@"; }
-# want TEXT FILE WHAT: the file holds the text.
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # A hang-up saves and stops, unless nohup said otherwise.
 for start in "" nohup; do

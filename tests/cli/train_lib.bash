@@ -46,6 +46,24 @@ data: data
 YAML
 }
 
+stopped_run() { # DIR ARGS...: trains run.yaml to its end, through up to three `stops` by a signal
+    local dir=$1 pid code
+    stops=0
+    shift
+    while [ ! -e "$dir/result.json" ]; do
+        "$I" -q train run.yaml --out "$dir" "$@" 2>/dev/null &
+        pid=$!
+        if [ $stops -lt 3 ]; then
+            sleep 0.3
+            kill -TERM $pid 2>/dev/null || true
+            stops=$((stops + 1))
+        fi
+        code=0; wait $pid || code=$?
+        case $code in 0 | 3) ;; *) fail "exit code $code" ;; esac
+        [ $SECONDS -lt 240 ] || fail "not done"
+    done
+}
+
 same() { # DIR DIR WHAT: the tensors of both files, and the metrics but for times
     cmp -s "$1/model.safetensors" "$2/model.safetensors" || fail "$3: other weights"
     python3 - "$1" "$2" <<'PY' || fail "$3: other moments or metrics"
