@@ -105,6 +105,7 @@ STANDIN_SLEEP=0.1 sweep killed > out 2> log || { cat log; fail "an unusable chec
 want ', before its checkpoint at step 900; its train.log says why' log "an unusable checkpoint"
 
 # A reader that holds the store for longer than a writer waits.
+rm log # which says "started", too
 (STANDIN_STEPS=20 STANDIN_SLEEP=0.05 sweep held --jobs 1 > out 2> log; echo $? > code) &
 for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
 python3 -c '
