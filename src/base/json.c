@@ -401,6 +401,11 @@ void iso_json_put_int(struct iso_json_out *w, const char *key, int64_t x)
     iso_str_printf(w->out, "%lld", (long long)x);
 }
 
+void iso_json_put_count(struct iso_json_out *w, const char *key, size_t n)
+{
+    iso_json_put_int(w, key, (int64_t)n);
+}
+
 void iso_json_put_string(struct iso_json_out *w, const char *key, const char *text)
 {
     begin_item(w, key);

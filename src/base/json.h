@@ -57,6 +57,7 @@ void iso_json_begin(struct iso_json_out *w, const char *key, char bracket); /* '
 void iso_json_end(struct iso_json_out *w, char bracket);                    /* '}' or ']' */
 void iso_json_put_number(struct iso_json_out *w, const char *key, double x);
 void iso_json_put_int(struct iso_json_out *w, const char *key, int64_t x);
+void iso_json_put_count(struct iso_json_out *w, const char *key, size_t n);
 void iso_json_put_string(struct iso_json_out *w, const char *key, const char *text);
 /* Whether a text holds more than quotes and backslashes that JSON writes in another way: control
  * characters, other ends of lines, bytes that are not UTF-8. */

@@ -11,16 +11,18 @@
 #include "plan/record.h"
 #include "sweep/launch.h"
 
-static const char *law_name(size_t i)
-{
-    return iso_laws[i] ? iso_laws[i]->name : NULL;
-}
+/* Of a list of pointers to rows, which NULL ends. */
+#define NAME_AND_HELP(of, list, help_member)                                                       \
+    static const char *of##_name(size_t i)                                                         \
+    {                                                                                              \
+        return (list)[i] ? (list)[i]->name : NULL;                                                 \
+    }                                                                                              \
+    static const char *of##_help(size_t i)                                                         \
+    {                                                                                              \
+        return (list)[i]->help_member;                                                             \
+    }
 
-static const char *law_help(size_t i)
-{
-    return iso_laws[i]->summary;
-}
-
+NAME_AND_HELP(law, iso_laws, summary)
 const struct iso_choice iso_choice_laws = {"Laws", law_name, law_help};
 
 static const char *check_name(size_t i)
@@ -35,16 +37,7 @@ static const char *check_help(size_t i)
 
 const struct iso_choice iso_choice_checks = {"Checks", check_name, check_help};
 
-static const char *solver_name(size_t i)
-{
-    return iso_solvers[i] ? iso_solvers[i]->name : NULL;
-}
-
-static const char *solver_help(size_t i)
-{
-    return iso_solvers[i]->summary;
-}
-
+NAME_AND_HELP(solver, iso_solvers, summary)
 const struct iso_choice iso_choice_solvers = {"Solvers", solver_name, solver_help};
 
 static const char *injection_name(size_t i)
@@ -54,16 +47,7 @@ static const char *injection_name(size_t i)
 
 const struct iso_choice iso_choice_injections = {"Injection", injection_name, NULL};
 
-static const char *loop_name(size_t i)
-{
-    return iso_loops[i] ? iso_loops[i]->name : NULL;
-}
-
-static const char *loop_help(size_t i)
-{
-    return iso_loops[i]->help;
-}
-
+NAME_AND_HELP(loop, iso_loops, help)
 const struct iso_choice iso_choice_loops = {"Loop mechanisms", loop_name, loop_help};
 
 /* What a study can be compared with: every mechanism but the base's, and the base's truncated. */
@@ -85,16 +69,7 @@ static const char *column_name(size_t i)
 
 const struct iso_choice iso_choice_columns = {"Columns", column_name, NULL};
 
-static const char *launcher_name(size_t i)
-{
-    return iso_launchers[i] ? iso_launchers[i]->name : NULL;
-}
-
-static const char *launcher_help(size_t i)
-{
-    return iso_launchers[i]->help;
-}
-
+NAME_AND_HELP(launcher, iso_launchers, help)
 const struct iso_choice iso_choice_launchers = {"Launchers", launcher_name, launcher_help};
 
 const struct iso_choice iso_choice_formats = {"Formats", iso_reader_format_name,

@@ -182,7 +182,7 @@ static void put_split(struct iso_json_out *w, const struct iso_dataset *ds, int 
     iso_json_put_number(w, "bytes_per_token", s->bytes_per_token);
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
         iso_json_put_number(w, counts[k], iso_json_number(m, counts[k], 0));
-    iso_json_put_int(w, "shards", (int64_t)s->n_shards);
+    iso_json_put_count(w, "shards", s->n_shards);
     iso_json_end(w, '}');
 }
 

@@ -63,7 +63,7 @@ static void print_json(const struct iso_safetensors *f)
         iso_json_put_numbers(&w, "shape", dims, (size_t)t->n_dims);
         iso_json_put_number(&w, "norm", sum.norm);
         iso_json_put_number(&w, "largest", sum.largest);
-        iso_json_put_int(&w, "not_finite", (int64_t)sum.not_finite);
+        iso_json_put_count(&w, "not_finite", sum.not_finite);
         iso_json_end(&w, '}');
     }
     iso_json_end(&w, ']');

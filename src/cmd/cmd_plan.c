@@ -100,7 +100,7 @@ static void print_json(FILE *f, const struct iso_grid *grid, const struct iso_pl
     struct iso_json_out w = {&s, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
     iso_json_put_string(&w, "grid", grid->name);
-    iso_json_put_int(&w, "n_runs", (int64_t)n);
+    iso_json_put_count(&w, "n_runs", n);
     iso_json_put_number(&w, "flops", total_flops(runs, n));
     if (tflops > 0)
         iso_json_put_number(&w, "hours", total_flops(runs, n) / (tflops * 1e12) / 3600);

@@ -65,7 +65,7 @@ static void print_json(FILE *f, const struct iso_record *recs, size_t n)
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
-    iso_json_put_int(&w, "n_runs", (int64_t)n);
+    iso_json_put_count(&w, "n_runs", n);
     iso_json_begin(&w, "runs", '[');
     for (size_t i = 0; i < n; i++) {
         iso_json_begin(&w, NULL, '{');
@@ -189,7 +189,7 @@ static void print_means_json(FILE *f, struct iso_record *recs, size_t n)
     struct iso_json_out w = {&s, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
     iso_json_put_number(&w, "sd", sd);
-    iso_json_put_int(&w, "degrees_of_freedom", (int64_t)df);
+    iso_json_put_count(&w, "degrees_of_freedom", df);
     iso_json_begin(&w, "designs", '[');
     for (size_t i = 0, k; i < done; i += k) {
         const struct iso_record *rec = &recs[i];
@@ -202,7 +202,7 @@ static void print_means_json(FILE *f, struct iso_record *recs, size_t n)
         iso_json_put_number(&w, "bptt", rec->bptt);
         iso_json_put_number(&w, "lr_base", rec->lr_base);
         iso_json_put_number(&w, "tokens", rec->tokens);
-        iso_json_put_int(&w, "seeds", (int64_t)k);
+        iso_json_put_count(&w, "seeds", k);
         iso_json_put_number(&w, "mean_loss", mean_of(rec, k));
         iso_json_put_number(&w, "error", iso_mean_error(sd, df, k));
         iso_json_end(&w, '}');

@@ -38,9 +38,9 @@ static void print_json(FILE *f, const struct iso_look *look, bool at_work)
     struct iso_str s = {0};
     struct iso_json_out w = {&s, 2, 0, false};
     iso_json_begin(&w, NULL, '{');
-    iso_json_put_int(&w, "n_runs", (int64_t)look->n);
+    iso_json_put_count(&w, "n_runs", look->n);
     for (size_t i = 0; i < ISO_N_STATE; i++)
-        iso_json_put_int(&w, iso_run_state_name[i], (int64_t)look->count[i]);
+        iso_json_put_count(&w, iso_run_state_name[i], look->count[i]);
     iso_json_put_number(&w, "flops", look->flops);
     iso_json_put_number(&w, "flops_done", look->flops_done);
     iso_json_put_bool(&w, "scheduler", at_work);

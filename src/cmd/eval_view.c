@@ -188,10 +188,10 @@ static void put_task_json(struct iso_json_out *w, const struct iso_task_spec *sp
     iso_json_begin(w, NULL, '{');
     iso_json_put_string(w, "task", spec->name);
     iso_json_put_string(w, "axis", spec->axis);
-    iso_json_put_int(w, "items", (int64_t)s->n);
-    iso_json_put_int(w, "tokens", (int64_t)s->tokens);
-    iso_json_put_int(w, "cut", (int64_t)s->cut);
-    iso_json_put_int(w, "not_finite", (int64_t)s->not_finite);
+    iso_json_put_count(w, "items", s->n);
+    iso_json_put_count(w, "tokens", s->tokens);
+    iso_json_put_count(w, "cut", s->cut);
+    iso_json_put_count(w, "not_finite", s->not_finite);
     iso_json_put_number(w, "loss", s->loss);
     iso_json_put_number(w, "loss_se", s->loss_se);
     iso_json_put_number(w, "accuracy", s->accuracy);

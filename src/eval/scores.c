@@ -28,8 +28,8 @@ static void write_key(struct iso_str *out, const struct iso_scores_key *key, con
     put_hash(&w, "model_hash", key->model_hash);
     put_hash(&w, "tokenizer_hash", key->tokenizer_hash);
     iso_json_put_int(&w, "recur", key->recur);
-    iso_json_put_int(&w, "items", (int64_t)key->n_items);
-    iso_json_put_int(&w, "shots", (int64_t)key->shots);
+    iso_json_put_count(&w, "items", key->n_items);
+    iso_json_put_count(&w, "shots", key->shots);
     iso_json_put_string(&w, "type", key->type);
     iso_json_put_string(&w, "delimiter", key->delimiter);
     put_hash(&w, "xxh64", iso_xxh64(lines, len, 0));
@@ -47,7 +47,7 @@ enum iso_status iso_scores_write(const char *path, const struct iso_scores_key *
         iso_json_begin(&w, NULL, '{');
         iso_json_put_int(&w, "line", task->item[i].line);
         iso_json_put_number(&w, "nats", items[i].nats);
-        iso_json_put_int(&w, "tokens", (int64_t)items[i].tokens);
+        iso_json_put_count(&w, "tokens", items[i].tokens);
         iso_json_put_bool(&w, "right", items[i].right);
         iso_json_put_bool(&w, "cut", items[i].cut);
         iso_json_end(&w, '}');

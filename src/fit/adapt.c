@@ -178,7 +178,7 @@ void iso_adaptions_write(struct iso_str *out, const struct iso_adaptions *list)
         iso_json_put_number(&w, "budget", a->budget);
         iso_json_put_number(&w, "r", a->r);
         iso_json_put_number(&w, "optimum", a->optimum);
-        iso_json_put_int(&w, "from_budgets", (int64_t)a->n_from);
+        iso_json_put_count(&w, "from_budgets", a->n_from);
         iso_json_put_numbers(&w, "planned", a->planned, a->n);
         iso_json_put_numbers(&w, "chosen", a->chosen, a->n);
         iso_json_end(&w, '}');

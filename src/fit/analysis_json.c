@@ -6,15 +6,10 @@
 
 #include <math.h>
 
-static void put_count(struct iso_json_out *w, const char *key, size_t n)
-{
-    iso_json_put_int(w, key, (int64_t)n);
-}
-
 static void put_law(struct iso_json_out *w, const struct iso_fit *f)
 {
     iso_json_put_string(w, "law", f->law->name);
-    put_count(w, "n_runs", f->n_runs);
+    iso_json_put_count(w, "n_runs", f->n_runs);
     iso_json_put_number(w, "A", f->A);
     iso_json_put_number(w, "alpha", f->alpha);
     iso_json_put_number(w, "B", f->B);
@@ -73,16 +68,16 @@ static void put_bootstrap(struct iso_json_out *w, const struct iso_bootstrap *b,
 {
     iso_json_begin(w, NULL, '{');
     iso_json_put_string(w, "block", iso_block_name(b->block));
-    put_count(w, "blocks", b->n_blocks);
-    put_count(w, "resamples", b->n_resamples);
+    iso_json_put_count(w, "blocks", b->n_blocks);
+    iso_json_put_count(w, "resamples", b->n_resamples);
     iso_put_pair(w, "phi_interval", b->low, b->high);
     iso_put_pair(w, "phi_interval_mc", b->mc_low, b->mc_high);
     iso_put_pair(w, "tails", b->tail_low, b->tail_high);
     iso_json_put_bool(w, "heavy_tail", b->heavy_tail);
     iso_json_put_number(w, "mean", b->mean);
     iso_json_put_number(w, "sd", b->sd);
-    put_count(w, "at_bound", b->at_bound);
-    put_count(w, "redrawn", b->redrawn);
+    iso_json_put_count(w, "at_bound", b->at_bound);
+    iso_json_put_count(w, "redrawn", b->redrawn);
     iso_json_put_number(w, "share_at_or_below_0", b->below_0);
     iso_json_put_number(w, "share_at_or_above_1", b->above_1);
     iso_json_begin(w, "parameters", '{');
@@ -100,12 +95,10 @@ static void put_jackknife(struct iso_json_out *w, const struct iso_jackknife *j)
         const struct iso_jackknife_row *row = &j->row[i];
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", row->budget);
-        iso_json_put_number(w, "r", row->r);
-        if (row->unshared > 0)
-            iso_json_put_number(w, "unshared", row->unshared);
+        iso_put_r_json(w, row->r, row->unshared);
         if (row->cluster)
             iso_json_put_string(w, "cluster", row->cluster);
-        put_count(w, "n_runs", row->n_runs);
+        iso_json_put_count(w, "n_runs", row->n_runs);
         iso_json_put_number(w, "phi", row->phi);
         iso_json_put_number(w, "shift", row->shift);
         if (row->problem)
@@ -118,11 +111,11 @@ static void put_jackknife(struct iso_json_out *w, const struct iso_jackknife *j)
 static void put_pure_error(struct iso_json_out *w, const struct iso_pure_error *p)
 {
     iso_json_begin(w, "pure_error", '{');
-    put_count(w, "points", p->n_points);
+    iso_json_put_count(w, "points", p->n_points);
     if (p->n_points) {
         iso_json_put_number(w, "sd", p->sd);
-        put_count(w, "df", p->df);
-        put_count(w, "df_lack_of_fit", p->df_lack);
+        iso_json_put_count(w, "df", p->df);
+        iso_json_put_count(w, "df_lack_of_fit", p->df_lack);
         iso_json_put_number(w, "f", p->f);
         iso_json_put_number(w, "p_value", p->p_value);
     }
@@ -198,8 +191,8 @@ static void put_robust(struct iso_json_out *w, const struct iso_robust *b)
     iso_json_end(w, '}');
     iso_json_begin(w, "holdout", '{');
     iso_json_put_number(w, "budget", b->holdout.budget);
-    put_count(w, "n_train", b->holdout.n_train);
-    put_count(w, "n_test", b->holdout.n_test);
+    iso_json_put_count(w, "n_train", b->holdout.n_train);
+    iso_json_put_count(w, "n_test", b->holdout.n_test);
     iso_json_put_number(w, "phi", b->holdout.phi);
     iso_json_put_number(w, "rmse", b->holdout.rmse);
     iso_json_put_number(w, "mean", b->holdout.mean);
@@ -247,10 +240,8 @@ static void put_parabolas(struct iso_json_out *w, const struct iso_derived *d)
         const struct iso_parabola *p = &d->parabola[i];
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "budget", p->budget);
-        iso_json_put_number(w, "r", p->r);
-        if (p->unshared > 0)
-            iso_json_put_number(w, "unshared", p->unshared);
-        put_count(w, "n_runs", p->n_runs);
+        iso_put_r_json(w, p->r, p->unshared);
+        iso_json_put_count(w, "n_runs", p->n_runs);
         iso_json_put_numbers(w, "coefficients", p->c, 3);
         iso_json_put_number(w, "n", p->n_opt);
         iso_json_put_number(w, "d", p->d_opt);
@@ -271,7 +262,7 @@ static void put_derived(struct iso_json_out *w, const struct iso_analysis *s)
     for (size_t i = 0; i < d->n_stats; i++) {
         iso_json_begin(w, NULL, '{');
         iso_json_put_number(w, "r", d->stats[i].r); /* null: all runs */
-        put_count(w, "n", d->stats[i].n);
+        iso_json_put_count(w, "n", d->stats[i].n);
         iso_json_put_number(w, "mean", d->stats[i].mean);
         iso_json_put_number(w, "max_abs", d->stats[i].max_abs);
         iso_json_put_number(w, "rmse", d->stats[i].rmse);

@@ -266,11 +266,11 @@ static void put_variant(struct iso_json_out *w, const struct iso_compare *c,
     put_checks(w, &c->base, v);
     if (v->undetermined)
         iso_json_put_string(w, "undetermined", v->undetermined);
-    iso_json_put_int(w, "n_budgets", (int64_t)c->n_budgets);
-    iso_json_put_int(w, "n_runs", (int64_t)v->own.n_looped);
-    iso_json_put_int(w, "n_base_runs", (int64_t)c->base.n_looped);
-    iso_json_put_int(w, "n_shared_runs", (int64_t)c->n_plain);
-    iso_json_put_int(w, "n_control_runs", (int64_t)v->own.n_control);
+    iso_json_put_count(w, "n_budgets", c->n_budgets);
+    iso_json_put_count(w, "n_runs", v->own.n_looped);
+    iso_json_put_count(w, "n_base_runs", c->base.n_looped);
+    iso_json_put_count(w, "n_shared_runs", c->n_plain);
+    iso_json_put_count(w, "n_control_runs", v->own.n_control);
     iso_json_put_bool(w, "own_control", v->own.own_control);
     iso_json_begin(w, "shared_law", '{');
     iso_json_put_number(w, "statistic", v->shared.statistic);

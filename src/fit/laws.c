@@ -131,7 +131,7 @@ void iso_law_scores_write_json(struct iso_json_out *w, const struct iso_law_scor
         const struct iso_law_score *s = &scores->at[i];
         iso_json_begin(w, NULL, '{');
         iso_json_put_string(w, "name", s->law->name);
-        iso_json_put_int(w, "parameters", (int64_t)s->n_param);
+        iso_json_put_count(w, "parameters", s->n_param);
         iso_json_put_number(w, "aic", s->aic);
         iso_json_put_number(w, "error_top_budget", s->error_top_budget);
         iso_json_put_number(w, "error_left_out_r", s->error_left_out_r);

@@ -155,16 +155,16 @@ void iso_power_put_assumed(struct iso_json_out *w, const struct iso_power *p)
     iso_json_end(w, '}');
     iso_put_pair(w, "budgets", p->low, p->high);
     iso_json_put_number(w, "distance", p->distance);
-    iso_json_put_int(w, "cells", (int64_t)p->n_cells);
-    iso_json_put_int(w, "cells_not_bracketed", (int64_t)p->n_outside);
+    iso_json_put_count(w, "cells", p->n_cells);
+    iso_json_put_count(w, "cells_not_bracketed", p->n_outside);
 }
 
 void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
 {
     iso_json_begin(w, NULL, '{');
-    iso_json_put_int(w, "n_runs", (int64_t)p->n_runs);
+    iso_json_put_count(w, "n_runs", p->n_runs);
     iso_json_put_number(w, "flops", p->flops);
-    iso_json_put_int(w, "repetitions", (int64_t)p->n_repetitions);
+    iso_json_put_count(w, "repetitions", p->n_repetitions);
     if (p->undetermined)
         iso_json_put_string(w, "undetermined", p->undetermined);
     iso_json_put_number(w, "half_width", p->half_width);
@@ -180,7 +180,7 @@ void iso_power_write_json(struct iso_json_out *w, const struct iso_power *p)
         iso_json_begin(w, NULL, '{');
         iso_json_put_string(w, "what", part->what);
         iso_json_put_number(w, "value", part->value);
-        iso_json_put_int(w, "n_runs", (int64_t)part->n_runs);
+        iso_json_put_count(w, "n_runs", part->n_runs);
         iso_json_put_number(w, "flops", part->flops);
         iso_json_put_number(w, "flops_share", part->flops_share);
         iso_json_put_number(w, "half_width_without", part->half_width);

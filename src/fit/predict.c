@@ -199,7 +199,7 @@ void iso_predict_write_json(struct iso_json_out *w, const struct iso_predictor *
     iso_json_begin(w, NULL, '{');
     iso_json_put_string(w, "law", p->fit.law->name);
     iso_json_put_number(w, "level", p->level);
-    iso_json_put_int(w, "draws", (int64_t)p->n_draws);
+    iso_json_put_count(w, "draws", p->n_draws);
     iso_json_put_string(w, "trust", p->trust);
     iso_json_begin(w, "points", '[');
     for (size_t i = 0; i < points->n; i++) {

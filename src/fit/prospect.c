@@ -220,7 +220,7 @@ static void put_budget(struct iso_json_out *w, const struct iso_proposal *p, siz
     iso_json_begin(w, NULL, '{');
     iso_json_put_number(w, "budget", b->budget);
     iso_json_put_number(w, "hours", b->seconds / 3600);
-    iso_json_put_int(w, "n_runs", (int64_t)b->n_runs);
+    iso_json_put_count(w, "n_runs", b->n_runs);
     iso_put_pair(w, "tokens", b->tokens_min, b->tokens_max);
     iso_json_put_number(w, "fewest_steps", b->steps_min);
     iso_json_begin(w, "widths", '{');
@@ -240,7 +240,7 @@ void iso_prospect_put_json(struct iso_json_out *w, const struct iso_prospect *p)
     iso_json_put_number(w, "hours", p->need->hours);
     iso_json_put_number(w, "hours_planned", plan->seconds / 3600);
     iso_json_put_int(w, "at_once", p->need->at_once);
-    iso_json_put_int(w, "n_runs", (int64_t)plan->n_runs);
+    iso_json_put_count(w, "n_runs", plan->n_runs);
     iso_json_put_number(w, "flops", plan->flops);
     iso_json_put_int(w, "batch_tokens", plan->batch_tokens);
     iso_json_put_int(w, "head", plan->width_unit);

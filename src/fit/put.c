@@ -25,6 +25,13 @@ void iso_put_r(struct iso_table *t, double r, double unshared)
         iso_put_number(t, "%g", r);
 }
 
+void iso_put_r_json(struct iso_json_out *w, double r, double unshared)
+{
+    iso_json_put_number(w, "r", r);
+    if (unshared > 0)
+        iso_json_put_number(w, "unshared", unshared);
+}
+
 double iso_plain_zero(double x, int digits)
 {
     return fabs(x) < 0.5 * pow(10, -digits) ? 0 : x;

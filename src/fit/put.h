@@ -10,6 +10,8 @@
 void iso_put_number(struct iso_table *t, const char *format, double x);
 /* An r, and of the unshared control its iterations: "1 (4 unshared)". */
 void iso_put_r(struct iso_table *t, double r, double unshared);
+/* Members "r" and, of the unshared control, "unshared". */
+void iso_put_r_json(struct iso_json_out *w, double r, double unshared);
 /* 0 for what is printed as a zero with so many digits after the point: no zero has a minus. */
 double iso_plain_zero(double x, int digits);
 /* Rows of a table "Left out|run|why". */

@@ -270,9 +270,7 @@ void iso_regret_write_json(struct iso_json_out *w, const struct iso_regret *regr
     for (size_t i = 0; i < regret->n; i++) {
         const struct iso_rate_curve *c = &regret->curve[i];
         iso_json_begin(w, NULL, '{');
-        iso_json_put_number(w, "r", c->r);
-        if (c->unshared > 0)
-            iso_json_put_number(w, "unshared", c->unshared);
+        iso_put_r_json(w, c->r, c->unshared);
         iso_json_put_number(w, "d_model", c->d_model);
         iso_json_put_number(w, "budget", c->budget);
         iso_json_put_number(w, "tokens", c->tokens);
@@ -286,7 +284,7 @@ void iso_regret_write_json(struct iso_json_out *w, const struct iso_regret *regr
             iso_json_put_number(w, "rate", c->point[k].rate);
             iso_json_put_number(w, "loss", c->point[k].loss);
             iso_json_put_number(w, "regret", c->point[k].regret);
-            iso_json_put_int(w, "runs", (int64_t)c->point[k].n_runs);
+            iso_json_put_count(w, "runs", c->point[k].n_runs);
             iso_json_end(w, '}');
         }
         iso_json_end(w, ']');

@@ -321,13 +321,13 @@ static void put_header(struct iso_str *s, const struct iso_tensor_out *tensor, s
         iso_json_put_string(&w, "dtype", "F32");
         iso_json_begin(&w, "shape", '[');
         for (int k = 0; k < tensor[i].n_dims; k++) {
-            iso_json_put_int(&w, NULL, (int64_t)tensor[i].dims[k]);
+            iso_json_put_count(&w, NULL, tensor[i].dims[k]);
             bytes *= tensor[i].dims[k];
         }
         iso_json_end(&w, ']');
         iso_json_begin(&w, "data_offsets", '[');
-        iso_json_put_int(&w, NULL, (int64_t)at);
-        iso_json_put_int(&w, NULL, (int64_t)(at += bytes));
+        iso_json_put_count(&w, NULL, at);
+        iso_json_put_count(&w, NULL, at += bytes);
         iso_json_end(&w, ']');
         iso_json_end(&w, '}');
     }

@@ -4,7 +4,6 @@ set -eu
 . "$(dirname "$0")/top.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() { echo "compare.sh: $1"; exit 1; }
 base=examples/paper_baseline.csv
 # A better loop: looped losses 1.5 % lower on the four lower budgets; r = 1 runs are not repeated.
 grep -v '^#' $base | awk -F, -v OFS=, 'NR == 1 {print} NR > 1 && $3 > 1 && $1 < 5e18 {$9 = $9 * 0.985; print}' >"$work/better.csv"

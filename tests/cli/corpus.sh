@@ -3,7 +3,7 @@
 # Checks the cleaning of every source word for word, reruns, errors and remedies, and damaged files.
 set -eu
 . "$(dirname "$0")/top.bash"
-command -v dpkg-deb >/dev/null || { echo "needs dpkg-deb"; exit 77; }
+command -v dpkg-deb >/dev/null || skip "needs dpkg-deb"
 here=$PWD
 iso=$(realpath "$B/isodepth")
 python=$(python3 -c 'import sys; print(sys.executable)')
@@ -14,7 +14,6 @@ export PYTHONDONTWRITEBYTECODE=1 TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 cd "$work"
 
-fail() { echo "corpus.sh: $*" >&2; exit 1; }
 # expect CODE TEXT COMMAND...: the exit code, and words that the message must hold
 expect() {
     local code=$1 text=$2 got=0

@@ -4,10 +4,9 @@
 set -eu
 . "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
-for i in $(seq 300); do echo "Line $i has the number $((i * i % 89)) and ends here, or there."; echo; done >text.txt
+small_text 300
 small_run 512 40 64
 echo "save_every: 6" >>run.yaml
-losses() { sed 's/"grad_norm.*//' "$1"; }
 flip() { # FILE SHARE: flips bit 4 of the byte at SHARE percent of the file
     python3 - "$@" <<'PY'
 import sys

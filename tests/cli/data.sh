@@ -5,7 +5,6 @@ set -eu
 iso=$B/isodepth
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() { echo "FAILED: $1"; exit 1; }
 
 # 400 documents of 15 bytes: with BOS 16 tokens each, so four fill a row of T+1 = 64 exactly.
 awk 'BEGIN { for (i = 0; i < 400; i++) printf "document %06d\n\n", i }' > "$work/text.txt"

@@ -5,7 +5,6 @@ set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")
-fail() { echo "FAILED: $*"; exit 1; }
 
 # The paper's five probe files, by the checksums of the published ones.
 "$iso" probes --out "$tmp/probes" || fail "probes"

@@ -9,8 +9,8 @@ data=tests/golden/data
 # PyTorch's scores are fp32; a machine whose best products are in bf16 has AVX2, too.
 case $("$B/isodepth" version -v | grep kernels:) in *': avx512bf16'* | *': amx'*) export ISO_CPU=avx2 ;; esac
 "$B/isodepth" eval -c $data/eval/model.safetensors --suite $data/eval/suite.yaml --tasks $data/eval \
-    --recur 2,3 --out "$tmp" >/dev/null || { echo "FAILED: eval"; exit 1; }
-python3 - "$tmp" $data/eval_scores.txt <<'PY' || { echo "FAILED: scores"; exit 1; }
+    --recur 2,3 --out "$tmp" >/dev/null || fail "eval"
+python3 - "$tmp" $data/eval_scores.txt <<'PY' || fail "scores"
 import json, sys
 out, golden = sys.argv[1:]
 rows = [line.split() for line in open(golden) if line[0] != "#"]

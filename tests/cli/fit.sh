@@ -5,7 +5,6 @@ set -eu
 fit=$B/isodepth
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() { echo "fit.sh: $1"; exit 1; }
 # Few starts and resamples: this is about the command, not about the numbers.
 quick=(--starts 20 --resamples 40)
 

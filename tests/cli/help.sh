@@ -5,7 +5,6 @@ set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")
-fail() { echo "FAILED: $*"; exit 1; }
 
 # Every command that the overview lists has pages that look right at any width.
 unset COLUMNS

@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/top.bash"
 . tests/cli/train_lib.bash
 unset ISO_CPU
-for i in $(seq 900); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
+small_text 900
 small_run 3072 24 64 # 48 sequences: six lanes, which is no power of two
 echo "save_every: 3" >>run.yaml
 echo "validate_every: 10" >>run.yaml

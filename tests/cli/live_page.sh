@@ -3,7 +3,7 @@
 # sideways scrolling, and readable in light and dark.
 set -u
 . "$(dirname "$0")/top.bash"
-command -v chromium >/dev/null || { echo "no chromium"; exit 77; }
+command -v chromium >/dev/null || skip "no chromium"
 . "$(dirname "$0")/top.bash"
 . tests/cli/sweep_lib.bash
 export ISO_TRAIN_PROGRAM STANDIN_STEPS=25 STANDIN_SLEEP=0.1
@@ -12,7 +12,6 @@ make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml
 sed -i "s/^name: .*/name: '<b>toy \& co'/" toy.yaml
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # While it works, with a run that fails: every copy is whole.
 STANDIN_FAIL='r1-d16-*' "$iso" sweep toy.yaml --data data --out st --retries 0 --jobs 2 \

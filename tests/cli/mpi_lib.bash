@@ -1,13 +1,12 @@
 # Shared by the tests of ranks: a small run of six lanes, started with mpirun.  Sourced after
 # top.bash; goes into a folder of its own.
-skip() { echo "$*"; exit 77; }
 command -v mpirun >/dev/null || skip "no mpirun: apt-get install openmpi-bin"
 top=$PWD
 . tests/cli/train_lib.bash
 "$I" version --json | grep -q '"mpi": *true' || skip "this build has no MPI"
 unset ISO_CPU
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-for i in $(seq 900); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
+small_text 900
 small_run 3072 15 64 # 48 sequences: six lanes, which is no power of two
 echo "save_every: 3" >>run.yaml
 echo "validate_every: 5" >>run.yaml

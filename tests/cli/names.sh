@@ -7,7 +7,6 @@ runs=$PWD/examples/paper_baseline.csv
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-fail() { echo "FAIL: $*"; exit 1; }
 esc=$'\033'
 
 # A path that is a gnuplot command, were it in a script: quotes, line ends, shell escapes.

@@ -5,7 +5,6 @@ set -eu
 iso=$B/isodepth
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() { echo "FAILED: $1"; exit 1; }
 packed() { (cd "$1" && cat meta.json ./*.shard) | cksum; }
 
 awk 'BEGIN { s = 42

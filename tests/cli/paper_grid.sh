@@ -4,8 +4,8 @@ set -eu
 . "$(dirname "$0")/top.bash"
 grid=$PWD/grids/paper.yaml tokenizer=$PWD/../shared/data/llama2_tokenizer.model
 . tests/cli/train_lib.bash
-"$I" version --json | grep -q '"sentencepiece": true' || { echo "built without SentencePiece"; exit 77; }
-[ -e "$tokenizer" ] || { echo "the Llama 2 tokenizer is not at hand"; exit 77; }
+"$I" version --json | grep -q '"sentencepiece": true' || skip "built without SentencePiece"
+[ -e "$tokenizer" ] || skip "the Llama 2 tokenizer is not at hand"
 
 for i in $(seq 400); do echo "Row $i: a sheep ($((i * 7919 % 977))) and its shepherd crossed the river."; echo; done >text.txt
 "$I" pack text.txt -t "$tokenizer" -T 32 --val 5% -o data >/dev/null

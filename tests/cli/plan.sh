@@ -5,7 +5,6 @@ set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")
-fail() { echo "FAILED: $*"; exit 1; }
 
 # The table of the paper's grid: 116 rows under the promised header.
 "$iso" plan grids/paper.yaml --csv > "$tmp/paper.csv" || fail "plan --csv"

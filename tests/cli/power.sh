@@ -4,7 +4,6 @@ set -eu
 . "$(dirname "$0")/top.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() { echo "power.sh: $1"; exit 1; }
 quick=(--repetitions 12 --starts 5)
 
 "$B"/isodepth power grids/paper.yaml "${quick[@]}" --json -j1 >"$work/grid.json"

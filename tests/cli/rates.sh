@@ -10,7 +10,6 @@ cd "$tmp" || exit 1
 make_grid toy.yaml
 sed -i 's/^budgets: .*/budgets: [2e9, 6e9]/; s/^widths: .*/widths: {2e9: [1], 6e9: [1, 2]}/' toy.yaml
 echo 'matrix_rates: [0.005, 0.02, 0.08, 0.32]' >> toy.yaml
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 "$iso" sweep toy.yaml --data data --out st --set rates.matrix=0.02 > out 2> log ||
     { cat log; fail "the sweep"; }

@@ -2,14 +2,13 @@
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 name=$(basename "$0" .sh)
-fail() { echo "$name: $1" >&2; exit 1; }
 passed() { echo "$name: all checks passed"; }
 
 # need TOOL...: skips the test where one is not installed.
 need() {
     local tool
     for tool; do
-        command -v "$tool" >/dev/null || { echo "$tool is not installed"; exit 77; }
+        command -v "$tool" >/dev/null || skip "$tool is not installed"
     done
 }
 

@@ -4,7 +4,6 @@
 # signal and a scheduler that leaves are all survived.
 set -u
 . "$(dirname "$0")/top.bash"
-skip() { echo "$*"; exit 77; }
 . tests/cli/slurm_lib.bash
 export ISO_TRAIN_PROGRAM
 ISO_TRAIN_PROGRAM=$standin

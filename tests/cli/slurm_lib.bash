@@ -1,5 +1,5 @@
 # Shared by the tests of a real Slurm: munged, slurmctld and two slurmd on the loopback, as root.
-# Sourced after top.bash and skip(); starts the cluster, and ends it when the test ends.
+# Sourced after top.bash; starts the cluster, and ends it when the test ends.
 [ "$(id -u)" = 0 ] || skip "needs root to start Slurm's daemons"
 for program in munged slurmctld slurmd sbatch squeue scontrol flock; do
     command -v $program >/dev/null || skip "no $program: apt-get install slurm-wlm munge"

@@ -4,7 +4,6 @@
 # submitted again, scancel saves.
 set -u
 . "$(dirname "$0")/top.bash"
-skip() { echo "$*"; exit 77; }
 "$B/isodepth" version --json | grep -q '"mpi": *true' || skip "this build has no MPI"
 . tests/cli/slurm_lib.bash
 srun --mpi=list 2>&1 | grep -q pmix || skip "this Slurm has no PMIx"

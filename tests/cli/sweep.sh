@@ -13,8 +13,6 @@ make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml
 sweep() { "$iso" sweep toy.yaml --no-fit --data data --out "$@"; }
-# want TEXT FILE WHAT: the file holds the text.
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # End to end, then again.
 sweep st > out 2> log || fail "the study"

@@ -4,7 +4,9 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 iso=$(realpath "$B/isodepth")
 standin=$(realpath tests/standin_trainer)
-fail() { echo "FAILED: $*"; exit 1; }
+
+# want TEXT FILE WHAT: the file holds the text.
+want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # A packed corpus of a few hundred rows in $tmp/data.
 make_data() {

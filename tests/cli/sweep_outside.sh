@@ -10,8 +10,6 @@ make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml '[2]'
 sweep() { timeout -k 5 60 "$iso" sweep toy.yaml --no-fit --data data --out "$@"; }
-# want TEXT FILE WHAT: the file holds the text.
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # A hang-up saves and stops, unless nohup said otherwise.
 for start in "" nohup; do
@@ -107,6 +105,7 @@ STANDIN_SLEEP=0.1 sweep killed > out 2> log || { cat log; fail "an unusable chec
 want ', before its checkpoint at step 900; its train.log says why' log "an unusable checkpoint"
 
 # A reader that holds the store for longer than a writer waits.
+rm log # which says "started", too
 (STANDIN_STEPS=20 STANDIN_SLEEP=0.05 sweep held --jobs 1 > out 2> log; echo $? > code) &
 for _ in $(seq 100); do grep -qs started log && break; sleep 0.05; done
 python3 -c '

@@ -55,8 +55,6 @@ printf '#!/bin/sh\nexit 1\n' > fake/bin/sacct
 printf '#!/bin/sh\nprintf "Configuration data\\nMaxArraySize            = ${FAKE_ARRAY:-1001}\\nMaxDBDMsgs = 1\\n"\n' > fake/bin/scontrol
 chmod +x fake/bin/*
 sweep() { timeout -k 5 60 "$iso" sweep toy.yaml --no-fit --data data --launcher slurm --poll 0.2 --out "$@"; }
-# want TEXT FILE WHAT: the file holds the text.
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # What sbatch says beside the number is no part of it.
 sweep talk > out 2> log || { cat log; fail "the study"; }

@@ -3,7 +3,6 @@
 # stopped study saves and resumes, and a rank that dies is named and retried.
 set -eu
 . "$(dirname "$0")/top.bash"
-skip() { echo "$*"; exit 77; }
 command -v mpirun >/dev/null || skip "no mpirun: apt-get install openmpi-bin"
 "$B/isodepth" version --json | grep -q '"mpi": *true' || skip "this build has no MPI"
 . tests/cli/sweep_lib.bash

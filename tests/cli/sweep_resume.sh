@@ -8,7 +8,6 @@ suite=$(realpath tests/golden/data/eval)
 make_data
 cd "$tmp" || exit 1
 make_grid toy.yaml
-want() { grep -qF -- "$1" "$2" || { cat "$2"; fail "$3"; }; }
 
 # A grid that --seeds and --cells widened, a setting of the trainer, r = 1 from elsewhere.
 export ISO_TRAIN_PROGRAM=$standin STANDIN_STEPS=40 STANDIN_SLEEP=0.001

@@ -1,10 +1,16 @@
-# Shared by the tests of single models: a folder to work in, the program, and a small run.
+# Shared by the tests of single models: a folder to work in, the program, a text and a small run.
 # Sourced after top.bash; goes into the folder.
 I=$(realpath "$B/isodepth")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-fail() { echo "FAIL: $*"; exit 1; }
+
+small_text() { # DOCUMENTS: writes text.txt
+    for i in $(seq "$1"); do
+        echo "Line $i has the number $((i * i % 97)) and ends here, or there."
+        echo
+    done >text.txt
+}
 
 small_run() { # BATCH STEPS T: packs text.txt into data/ and writes run.yaml
     "$I" pack text.txt -t bytes -T "$3" --val 5% -o data >/dev/null
@@ -40,6 +46,24 @@ data: data
 YAML
 }
 
+stopped_run() { # DIR ARGS...: trains run.yaml to its end, through up to three `stops` by a signal
+    local dir=$1 pid code
+    stops=0
+    shift
+    while [ ! -e "$dir/result.json" ]; do
+        "$I" -q train run.yaml --out "$dir" "$@" 2>/dev/null &
+        pid=$!
+        if [ $stops -lt 3 ]; then
+            sleep 0.3
+            kill -TERM $pid 2>/dev/null || true
+            stops=$((stops + 1))
+        fi
+        code=0; wait $pid || code=$?
+        case $code in 0 | 3) ;; *) fail "exit code $code" ;; esac
+        [ $SECONDS -lt 240 ] || fail "not done"
+    done
+}
+
 same() { # DIR DIR WHAT: the tensors of both files, and the metrics but for times
     cmp -s "$1/model.safetensors" "$2/model.safetensors" || fail "$3: other weights"
     python3 - "$1" "$2" <<'PY' || fail "$3: other moments or metrics"
@@ -55,3 +79,5 @@ assert tensors(a) == tensors(b), "moments"
 assert metrics(a) == metrics(b), "metrics"
 PY
 }
+
+losses() { sed 's/"grad_norm.*//' "$1"; } # METRICS: each step's loss, without norms and times

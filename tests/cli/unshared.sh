@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/top.bash"
 top=$PWD
 . tests/cli/train_lib.bash
-for i in $(seq 400); do echo "Line $i has the number $((i * i % 97)) and ends here, or there."; echo; done >text.txt
+small_text 400
 small_run 512 40 64
 echo "save_every: 7" >>run.yaml
 small_grid '[4e9]' '[2]' 512
@@ -34,19 +34,7 @@ code=0; "$I" plan grid.yaml --set share=false --set bptt=1 >out 2>log || code=$?
 
 # A run that is stopped again and again ends with the bytes of one that was not.
 "$I" -q train run.yaml --set share=false --out whole --threads 2
-stops=0
-while [ ! -e cut/result.json ]; do
-    "$I" -q train run.yaml --set share=false --out cut --threads 1 2>/dev/null &
-    pid=$!
-    if [ $stops -lt 3 ]; then
-        sleep 0.3
-        kill -TERM $pid 2>/dev/null || true
-        stops=$((stops + 1))
-    fi
-    code=0; wait $pid || code=$?
-    case $code in 0 | 3) ;; *) fail "exit code $code" ;; esac
-    [ $SECONDS -lt 120 ] || fail "not done"
-done
+stopped_run cut --threads 1 --set share=false
 cmp whole/model.safetensors cut/model.safetensors || fail "weights differ after SIGTERM"
 "$I" -q train whole/config.yaml --out again
 cmp whole/model.safetensors again/model.safetensors || fail "config.yaml gives another run"

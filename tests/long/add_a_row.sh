@@ -4,7 +4,6 @@
 # the files that the pages name are touched, and everything is green.
 set -eu
 . "$(dirname "$0")/../cli/top.bash"
-fail() { echo "FAIL: $*"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 git ls-files -z | xargs -0 tar c | tar x -C "$work"

@@ -5,7 +5,6 @@ set -eu
 . "$(dirname "$0")/../cli/top.bash"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-fail() { echo "desk: $*"; exit 1; }
 
 mkdir "$dir/grids" "$dir/text"
 for page in README.md docs/*.md; do # a few lines are a document: some are for validation

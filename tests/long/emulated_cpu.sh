@@ -10,7 +10,6 @@
 # Also needs the packages busybox-static, cpio, genisoimage, isolinux and syslinux-common.
 set -eu
 . "$(dirname "$0")/../cli/top.bash"
-skip() { echo "$*"; exit 77; }
 [ -x "${BOCHS:-}" ] || skip "no emulator: set BOCHS (see the head of tests/long/emulated_cpu.sh)"
 roms=${BOCHS_ROMS:-/usr/share/bochs} kernel=${VMLINUZ:-} tables=${TABLES:-avx512 avx512bf16}
 [ -r "$kernel" ] || skip "no kernel: set VMLINUZ"

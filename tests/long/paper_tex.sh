@@ -4,7 +4,7 @@ set -eu
 . "$(dirname "$0")/../cli/top.bash"
 . tests/cli/report_lib.bash
 need gnuplot python3 pdflatex
-kpsewhich booktabs.sty >/dev/null || { echo "texlive-latex-recommended is not installed"; exit 77; }
+kpsewhich booktabs.sty >/dev/null || skip "texlive-latex-recommended is not installed"
 paper_data
 "$B/isodepth" -q report "$dir/study" --starts 100 --resamples 40 --paper --out "$dir/r" \
     --rates "$dir/rates.csv" --beyond "$dir/beyond" \

@@ -3,8 +3,6 @@
 # file system. Skipped where the sources of its libraries cannot be fetched.
 set -eu
 . "$(dirname "$0")/../cli/top.bash"
-skip() { echo "$*"; exit 77; }
-fail() { echo "FAILED: $1"; exit 1; }
 [ "$(uname -m)" = x86_64 ] || skip "not an x86-64 machine"
 command -v apt-get > /dev/null || skip "no apt-get: NLopt and SentencePiece cannot be fetched"
 work=$(mktemp -d)

@@ -673,6 +673,9 @@ static void test_files(void **state)
     setrlimit(RLIMIT_FSIZE, &old);
     assert_int_equal(st, ISO_IO);
     assert_int_equal(iso_file_size(path.text), 5);
+    assert_true(iso_dir_remove(iso_path_in(dir, "a/b").text));
+    assert_true(iso_dir_remove(iso_path_in(dir, "a").text));
+    assert_true(iso_dir_remove(dir));
     iso_str_release(&path);
     iso_str_release(&back);
 }

@@ -21,7 +21,7 @@
 #define FLIPS 200
 #endif
 
-static char *dir;
+static char dir[64];
 
 /* The documents of a file as hashes, in order. */
 struct docs {
@@ -254,18 +254,14 @@ static int set_up(void **state)
     (void)state;
     /* Tens of thousands of small files: in memory, where there is such a place. */
     bool shm = access("/dev/shm", W_OK) == 0;
-    char template[64];
-    snprintf(template, sizeof template, "%s/iso_damage_XXXXXX", shm ? "/dev/shm" : "/tmp");
-    dir = strdup(mkdtemp(template));
-    return dir ? 0 : -1;
+    snprintf(dir, sizeof dir, "%s/iso_damage_XXXXXX", shm ? "/dev/shm" : "/tmp");
+    return mkdtemp(dir) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    char command[600];
-    snprintf(command, sizeof command, "rm -r '%s'", dir);
-    return system(command);
+    return iso_dir_remove(dir) ? 0 : -1;
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *dir;
+static char dir[64];
 
 static char *in_dir(const char *name)
 {
@@ -28,6 +28,20 @@ static const char *write_file(const char *name, const char *bytes, size_t len)
     const char *path = in_dir(name);
     assert_int_equal(iso_file_write(path, bytes, len, &err), ISO_OK);
     return path;
+}
+
+static void make_folder(const char *name)
+{
+    struct iso_err err;
+    assert_int_equal(iso_dir_make(in_dir(name), &err), ISO_OK);
+}
+
+static void run_in(const char *folder, const char *command)
+{
+    char line[2600];
+    snprintf(line, sizeof line, "cd '%s' && %s", in_dir(folder), command);
+    if (system(line) != 0)
+        fail_msg("%s failed", line);
 }
 
 static struct iso_read_notes notes; /* of the last read_all */
@@ -298,12 +312,6 @@ static void test_jsonl_errors(void **state)
                            "e.jsonl:1: no text in a member \"body\" (members: text)"));
 }
 
-static void run(const char *command)
-{
-    if (system(command) != 0)
-        fail_msg("%s failed", command);
-}
-
 /* Compressed files, several members in a row, compression that only the first bytes tell. */
 static void test_compressed(void **state)
 {
@@ -330,11 +338,11 @@ static void test_compressed(void **state)
         write_file("big.txt", big.text, big.len);
         TEXT("small.txt", "last\n");
         snprintf(command, sizeof command,
-                 "cd %s && %s -c < big.txt > all.txt.%s && %s -c < small.txt >> all.txt.%s && "
+                 "%s -c < big.txt > all.txt.%s && %s -c < small.txt >> all.txt.%s && "
                  "cp all.txt.%s nameless && cp small.txt fake.txt.%s && : > none.txt.%s",
-                 dir, codecs[i].tool, codecs[i].extension, codecs[i].tool, codecs[i].extension,
+                 codecs[i].tool, codecs[i].extension, codecs[i].tool, codecs[i].extension,
                  codecs[i].extension, codecs[i].extension, codecs[i].extension);
-        run(command);
+        run_in(".", command);
         snprintf(name, sizeof name, "all.txt.%s", codecs[i].extension);
         for (int k = 0; k < 3; k++) {
             struct iso_reader_opts opts = {.skip_bad = k == 1};
@@ -357,29 +365,25 @@ static void test_compressed(void **state)
 static void test_directory(void **state)
 {
     (void)state;
-    char path[600];
-    struct iso_err err;
-    snprintf(path, sizeof path, "%s/tree/b", dir);
-    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    make_folder("tree/b");
     TEXT("tree/c.txt", "4");
     TEXT("tree/a.jsonl", "{\"text\": \"1\"}");
     TEXT("tree/b/z.text", "3\n");
     TEXT("tree/b/a.txt", "2");
     TEXT("tree/.hidden.txt", "0");
     struct iso_reader_stats stats;
-    snprintf(path, sizeof path, "%s/tree", dir);
-    assert_string_equal(read_all(path, NULL, &stats), "1|2|3|4|");
+    assert_string_equal(read_all(in_dir("tree"), NULL, &stats), "1|2|3|4|");
     assert_int_equal(stats.bytes_done, stats.bytes_total);
     /* A format that is asked for leaves the other files out. */
     struct iso_reader_opts opts = {.format = "jsonl"};
-    assert_string_equal(read_all(path, &opts, NULL), "1|");
+    assert_string_equal(read_all(in_dir("tree"), &opts, NULL), "1|");
     opts.format = "parquet";
-    assert_non_null(strstr(read_all(path, &opts, NULL), "there is no parquet file"));
+    assert_non_null(strstr(read_all(in_dir("tree"), &opts, NULL), "there is no parquet file"));
     /* A file that cannot be read stops the run, or is counted. */
     TEXT("tree/b/bad.txt", "\0\0");
-    assert_non_null(strstr(read_all(path, NULL, NULL), "1|2|!"));
+    assert_non_null(strstr(read_all(in_dir("tree"), NULL, NULL), "1|2|!"));
     opts = (struct iso_reader_opts){.skip_bad = true};
-    assert_string_equal(read_all(path, &opts, &stats), "1|2|3|4|");
+    assert_string_equal(read_all(in_dir("tree"), &opts, &stats), "1|2|3|4|");
     assert_int_equal(notes.n_losses, 1);
     assert_int_equal(notes.losses[0].bytes, 2);
     assert_int_equal(notes.bytes, stats.bytes_total);
@@ -391,19 +395,16 @@ static void test_directory(void **state)
 static void test_losses(void **state)
 {
     (void)state;
-    char path[600], command[2000];
     struct iso_err err;
-    snprintf(path, sizeof path, "%s/lost", dir);
-    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    make_folder("lost");
     TEXT("lost/a.txt", "good");
     TEXT("lost/z.txt.gz", "\x1f\x8bnot gzip at all");
-    snprintf(command, sizeof command, "cd '%s' && ln -s nowhere d.txt && ln -s e.txt e.txt", path);
-    run(command);
-    assert_non_null(strstr(read_all(path, NULL, NULL), "lost/d.txt: cannot open"));
+    run_in("lost", "ln -s nowhere d.txt && ln -s e.txt e.txt");
+    assert_non_null(strstr(read_all(in_dir("lost"), NULL, NULL), "lost/d.txt: cannot open"));
     struct iso_reader_opts opts = {.skip_bad = true};
     if (!ISO_HAVE_ZLIB)
         return;
-    assert_string_equal(read_all(path, &opts, NULL), "good|");
+    assert_string_equal(read_all(in_dir("lost"), &opts, NULL), "good|");
     assert_int_equal(notes.n_losses, 3);
     assert_int_equal(notes.files, 4);
     static const char *const names[] = {"lost/d.txt", "lost/e.txt", "lost/z.txt.gz"};
@@ -448,34 +449,29 @@ static void test_lost_document(void **state)
 static void test_papers_in_a_directory(void **state)
 {
     (void)state;
-    char path[600];
     struct iso_err err;
-    snprintf(path, sizeof path, "%s/papers/licences", dir);
-    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    make_folder("papers/licences");
     TEXT("papers/README.md", "about");
     TEXT("papers/licences/x.copyright", "allowed");
     TEXT("papers/info.json", "{\"text\": \"line\"}");
     TEXT("papers/LICENCE", "all of it");
-    snprintf(path, sizeof path, "%s/papers", dir);
-    const char *got = read_all(path, NULL, NULL);
+    const char *got = read_all(in_dir("papers"), NULL, NULL);
     assert_non_null(strstr(got, "4 skipped, the first is"));
     assert_non_null(strstr(got, "papers/LICENCE); name the files, or set the format"));
     TEXT("papers/d.txt", "data");
-    char command[700];
-    snprintf(command, sizeof command, "gzip '%s/d.txt'", path);
-    run(command);
+    run_in("papers", "gzip d.txt");
     struct iso_reader_stats stats;
-    assert_string_equal(read_all(path, NULL, &stats), "data|");
+    assert_string_equal(read_all(in_dir("papers"), NULL, &stats), "data|");
     assert_int_equal(stats.bytes_done, stats.bytes_total);
     struct iso_inputs in;
-    assert_int_equal(iso_inputs_find(&in, path, NULL, &err), ISO_OK);
+    assert_int_equal(iso_inputs_find(&in, in_dir("papers"), NULL, &err), ISO_OK);
     assert_int_equal(in.n, 1);
     assert_int_equal(in.unnamed.n, 4);
     iso_inputs_release(&in);
     struct iso_reader_opts opts = {.format = "text"};
-    assert_string_equal(read_all(path, &opts, NULL), "all of it|about|data|allowed|");
+    assert_string_equal(read_all(in_dir("papers"), &opts, NULL), "all of it|about|data|allowed|");
     opts.format = "jsonl";
-    assert_string_equal(read_all(path, &opts, NULL), "line|");
+    assert_string_equal(read_all(in_dir("papers"), &opts, NULL), "line|");
     assert_string_equal(read_all(in_dir("papers/README.md"), NULL, NULL), "about|");
     assert_string_equal(read_all(in_dir("papers/info.json"), NULL, NULL), "line|");
     assert_string_equal(read_all(in_dir("papers/LICENCE"), NULL, NULL), "all of it|");
@@ -485,30 +481,24 @@ static void test_papers_in_a_directory(void **state)
 static void test_links_and_special_files(void **state)
 {
     (void)state;
-    char path[600], command[2000];
     struct iso_err err;
-    snprintf(path, sizeof path, "%s/odd/sub", dir);
-    assert_int_equal(iso_dir_make(path, &err), ISO_OK);
+    make_folder("odd/sub");
     TEXT("odd/sub/B.TXT", "one");
     TEXT("odd/c.Jsonl.GZ", "");
-    snprintf(path, sizeof path, "%s/odd", dir);
-    snprintf(command, sizeof command,
-             "cd '%s' && ln -s . l1 && ln -s . l2 && ln -s .. sub/up && mkfifo d.txt && "
-             "ln -s /dev/zero e.txt && printf '{\"text\": \"two\"}' | gzip > c.Jsonl.GZ",
-             path);
-    run(command);
+    run_in("odd", "ln -s . l1 && ln -s . l2 && ln -s .. sub/up && mkfifo d.txt && "
+                  "ln -s /dev/zero e.txt && printf '{\"text\": \"two\"}' | gzip > c.Jsonl.GZ");
     struct iso_inputs in;
-    assert_int_equal(iso_inputs_find(&in, path, NULL, &err), ISO_OK);
+    assert_int_equal(iso_inputs_find(&in, in_dir("odd"), NULL, &err), ISO_OK);
     assert_int_equal(in.n, 2);
     assert_int_equal(in.linked.n, 3);
     assert_int_equal(in.special.n, 2);
     assert_int_equal(in.unnamed.n, 0);
     assert_non_null(strstr(in.special.first, "odd/d.txt"));
     iso_inputs_release(&in);
-    assert_string_equal(read_all(path, NULL, NULL), ISO_HAVE_ZLIB ? "two|one|" : "");
+    assert_string_equal(read_all(in_dir("odd"), NULL, NULL), ISO_HAVE_ZLIB ? "two|one|" : "");
     /* A format that is set reads all files, but not these. */
     struct iso_reader_opts opts = {.format = "text"};
-    assert_string_equal(read_all(path, &opts, NULL), "one|");
+    assert_string_equal(read_all(in_dir("odd"), &opts, NULL), "one|");
 }
 
 static void test_standard_input(void **state)
@@ -610,9 +600,8 @@ static void test_token_streams(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    char template[] = "/tmp/iso_reader_XXXXXX";
-    dir = strdup(mkdtemp(template));
-    return dir ? 0 : -1;
+    snprintf(dir, sizeof dir, "/tmp/iso_reader_XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
 }
 
 static int tear_down(void **state)

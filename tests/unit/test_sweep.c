@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct iso_record sample(void)
 {
@@ -167,31 +166,25 @@ static void test_result(void **state)
     }
 }
 
-static void make_dir(char dir[64])
+static char dir[64];
+
+static int make_dir(void **state)
 {
-    snprintf(dir, 64, "/tmp/iso_sweep_XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/iso_sweep_XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
 }
 
-static void remove_dir(const char *dir)
+static int remove_dir(void **state)
 {
-    char **names;
-    size_t n;
-    assert_int_equal(iso_dir_list(&names, &n, dir, NULL), ISO_OK);
-    for (size_t i = 0; i < n; i++) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        unlink(path);
-    }
-    iso_dir_list_free(names, n);
-    rmdir(dir);
+    (void)state;
+    return iso_dir_remove(dir) ? 0 : -1;
 }
 
 static void test_progress(void **state)
 {
     (void)state;
-    char dir[64], path[128];
-    make_dir(dir);
+    char path[128];
     assert_true(isnan(iso_result_progress(dir).step));
     static const char text[] = "{\"step\": 1, \"loss\": 9}\n"
                                "{\"step\": 2, \"tokens\": 512, \"loss\": 8.5}\n"
@@ -204,15 +197,13 @@ static void test_progress(void **state)
     char line[64];
     iso_result_last_line(line, sizeof line, path);
     assert_string_equal(line, "{\"step\": 3, \"lo");
-    remove_dir(dir);
 }
 
 /* A curve has the means of stretches of the file, from its first line to its last. */
 static void test_curve(void **state)
 {
     (void)state;
-    char dir[64], path[128];
-    make_dir(dir);
+    char path[128];
     snprintf(path, sizeof path, "%s/metrics.jsonl", dir);
     static const int lengths[] = {0, 1, 20, 500, 100000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -232,14 +223,11 @@ static void test_curve(void **state)
             assert_true(c.n == ISO_CURVE_POINTS && c.step[0] < 100 && c.step[c.n - 1] > 99800);
         iso_str_release(&text);
     }
-    remove_dir(dir);
 }
 
 static void test_run_json(void **state)
 {
     (void)state;
-    char dir[64];
-    make_dir(dir);
     struct iso_record rec = sample(), back;
     snprintf(rec.source, sizeof rec.source, "elsewhere \"quoted\"");
     assert_int_equal(iso_result_write_plan(&rec, dir, NULL), ISO_OK);
@@ -250,7 +238,6 @@ static void test_run_json(void **state)
     assert_true(isnan(back.n_once));
     back.seed = 2;
     assert_string_equal(iso_record_differs(&rec, &back)->name, "seed");
-    remove_dir(dir);
 }
 
 /* result.json carries every column of plan and result, to the last bit. */
@@ -258,8 +245,7 @@ static void test_result_json(void **state)
 {
     (void)state;
     enum { CARRIED = ISO_COLUMN_PLAN | ISO_COLUMN_RESULT };
-    char dir[64], path[128], a[32], b[32], word[16];
-    make_dir(dir);
+    char path[128], a[32], b[32], word[16];
     snprintf(path, sizeof path, "%s/result.json", dir);
     struct iso_record rec, back;
     iso_record_init(&rec);
@@ -281,7 +267,6 @@ static void test_result_json(void **state)
             assert_string_equal(iso_record_cell(a, &rec, c), iso_record_cell(b, &back, c));
     rec.lr_scalar++; /* a result of other settings */
     assert_int_equal(iso_result_read(&rec, dir, NULL), ISO_RESULT_OTHER);
-    remove_dir(dir);
 }
 
 static void test_spawn(void **state)
@@ -315,8 +300,7 @@ static void test_spawn(void **state)
 static void test_store(void **state)
 {
     (void)state;
-    char dir[64], path[128];
-    make_dir(dir);
+    char path[128];
     snprintf(path, sizeof path, "%s/study.db", dir);
     struct iso_store *store;
     struct iso_err err;
@@ -356,7 +340,6 @@ static void test_store(void **state)
     iso_str_release(&value);
     free(all);
     iso_store_close(store);
-    remove_dir(dir);
 }
 
 /* Where in a store the number lies, which SQLite writes with its highest byte first. */
@@ -376,8 +359,7 @@ static size_t find_number(const struct iso_str *file, double x)
 static void test_store_damage(void **state)
 {
     (void)state;
-    char dir[64], path[128];
-    make_dir(dir);
+    char path[128];
     snprintf(path, sizeof path, "%s/study.db", dir);
     struct iso_store *store;
     struct iso_err err;
@@ -406,25 +388,25 @@ static void test_store_damage(void **state)
         file.text[at + bit / 8] ^= (char)(1 << bit % 8);
     }
     iso_str_release(&file);
-    remove_dir(dir);
 }
 #endif
 
 int main(void)
 {
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_where),
         cmocka_unit_test(test_where_long),
         cmocka_unit_test(test_where_errors),
         cmocka_unit_test(test_result),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_curve),
-        cmocka_unit_test(test_run_json),
-        cmocka_unit_test(test_result_json),
+        IN_DIR(test_progress),
+        IN_DIR(test_curve),
+        IN_DIR(test_run_json),
+        IN_DIR(test_result_json),
         cmocka_unit_test(test_spawn),
 #if ISO_HAVE_SQLITE
-        cmocka_unit_test(test_store),
-        cmocka_unit_test(test_store_damage),
+        IN_DIR(test_store),
+        IN_DIR(test_store_damage),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char llama[] = "../shared/data/llama2_tokenizer.model";
 static char dir[64], trained[128], text_path[128];
@@ -197,16 +196,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    char **names, path[256];
-    size_t n;
-    if (iso_dir_list(&names, &n, dir, NULL) != ISO_OK)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        unlink(path);
-    }
-    iso_dir_list_free(names, n);
-    return rmdir(dir);
+    return iso_dir_remove(dir) ? 0 : -1;
 }
 
 static void need_library(void)

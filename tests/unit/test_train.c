@@ -191,18 +191,8 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
     (void)state;
-    char **names;
-    size_t n;
     iso_state_remove_all(dir);
-    if (iso_dir_list(&names, &n, dir, NULL) != ISO_OK)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        unlink(path);
-    }
-    iso_dir_list_free(names, n);
-    return rmdir(dir);
+    return iso_dir_remove(dir) ? 0 : -1;
 }
 
 /* Cut after every step, a run has the same losses, weights and moments as one in one piece. */
