@@ -201,7 +201,8 @@ enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, s
                                          paths[0], runs->left_out[0].run.file,
                                          runs->left_out[0].run.line, runs->left_out[0].reason)
                               : iso_fail(err, ISO_BAD_INPUT,
-                                         "%s: the table has no rows, or `where` keeps none of them",
+                                         how && how->where ? "%s: no row meets `where`"
+                                                           : "%s: the table has no rows",
                                          n_paths ? paths[0] : "table");
     return st;
 }
