@@ -53,7 +53,8 @@ static void print_page(const struct iso_regret *regret)
 {
     struct iso_str verdict = {0};
     iso_regret_verdict(&verdict, regret);
-    iso_print("%s\n\n", verdict.text);
+    iso_str_puts(&verdict, "\n\n");
+    iso_print_page(verdict.text);
     print_table(iso_regret_choices_table, regret, ISO_TABLE_TEXT);
     putchar('\n');
     print_table(iso_regret_curves_table, regret, ISO_TABLE_TEXT);
