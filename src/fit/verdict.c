@@ -83,7 +83,7 @@ static const char *movement(const struct iso_delta *d)
     if (d->high < 0)
         return named ? "each recurrence is worth less"
                      : "each recurrence is worth less, but that is a small part of the change";
-    return "no change of what a recurrence is worth is shown";
+    return "no change in the worth of a recurrence is shown";
 }
 
 /* Which estimator speaks, and why. */

@@ -55,7 +55,7 @@ static void test_word(void **state)
     char where[64];
     snprintf(where, sizeof where, "synthetic:%d (loss 26.5)", runs.at[row].line);
     assert_non_null(strstr(outliers->message, where));
-    assert_non_null(strstr(outliers->message, "without, φ would be 0.4"));
+    assert_non_null(strstr(outliers->message, "without them, φ would be 0.4"));
     assert_true(outliers->value > 6 && outliers->threshold == 6);
     iso_runs_release(&runs);
     iso_arena_release(&arena);
