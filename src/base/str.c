@@ -254,7 +254,11 @@ const char *iso_nearest(const char *word, const char *(*next)(const void *ctx, s
                         const void *ctx)
 {
     const char *best = NULL;
-    size_t len = strlen(word), limit = len < 2 ? 0 : len < 4 ? 1 : len < 8 ? 2 : 3,
+    size_t len = strlen(word),
+           limit = len < 2   ? 0
+                   : len < 4 ? 1
+                   : len < 8 ? 2
+                             : 3,
            best_distance = limit + 1;
     for (size_t i = 0;; i++) {
         const char *candidate = next(ctx, i);

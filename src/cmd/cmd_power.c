@@ -65,7 +65,7 @@ static const struct iso_opt options[] = {
      .min = 1, .max = 1000000},
     {"seed", .kind = ISO_OPT_INT, .offset = AT(seed), .help = "seed of the simulation"},
     {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
-     .help = "threads; the digits do not depend on them", .fallback = "all cores", .min = 1,
+     .help = "threads; they do not change the digits", .fallback = "all cores", .min = 1,
      .max = 1024},
     {.kind = ISO_OPT_TABLE, .offset = AT(set), .table = &iso_grid_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
@@ -185,8 +185,8 @@ const struct iso_cmd iso_cmd_power = {
         "Simulates the grid (a grid file, or a table of runs, whose losses are ignored) under a "
         "law and noise, fits every simulated study, and reports how far phi would spread, which "
         "change of phi would be found, and what each budget and width adds for its FLOPs. Law and "
-        "noise are those of the study with the nearest budgets that the project ships, of --from, "
-        "or given by hand.",
+        "noise come from the shipped study with the nearest budgets, from --from, or from the "
+        "options below.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1,

@@ -125,11 +125,10 @@ const struct iso_cmd iso_cmd_predict = {
     .operands = "FIT.json [POINTS...]",
     .summary = "predict the loss of a model from a fitted law",
     .details =
-        "FIT.json is what isodepth fit --json prints, or the fit.json of --out. The model is "
-        "given by --n, --tokens and --r, or as a table of points with these columns (or "
-        "n_once, n_rec, n_inject), which are answered in their order. The interval is that of the "
-        "law, from the refits of the bootstrap that FIT.json carries; it does not hold the noise "
-        "of a single run.",
+        "FIT.json is what isodepth fit --json prints, or the fit.json of --out. Give one model "
+        "with --n, --tokens and --r, or a table of points with these columns (or n_once, n_rec, "
+        "n_inject); the answers keep the order of its rows. The interval is that of the law, from "
+        "the bootstrap refits in FIT.json; it does not include the noise of a single run.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

@@ -27,8 +27,9 @@ const struct iso_check iso_check_table[] = {
     },
     {
         .name = "diverged",
-        .statistic = "runs with a loss of ln(vocab) or more (without a column vocab: twice the lower "
-                     "quartile of their budget or more); the median loss",
+        .statistic =
+            "runs with a loss of ln(vocab) or more (without a column vocab: twice the lower "
+            "quartile of their budget or more); the median loss",
         .reason =
             "above 0: a run that learnt beats guessing; fails at 5 % of the runs, more than the "
             "Huber loss tolerates, and with a median above ln(262144) = 12.5: perplexity",

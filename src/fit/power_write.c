@@ -13,8 +13,7 @@ static void put_percent(struct iso_table *t, double x)
 
 void iso_power_table(struct iso_table *t, const struct iso_power *p)
 {
-    iso_table_init(
-        t, "Part|value|runs|FLOPs|of all|+- without it|information|per FLOP");
+    iso_table_init(t, "Part|value|runs|FLOPs|of all|+- without it|information|per FLOP");
     for (size_t i = 0; i < p->n_parts; i++) {
         const struct iso_power_part *part = &p->part[i];
         iso_table_put(t, part->what);

@@ -146,11 +146,10 @@ static const char *sentence(const struct iso_variant *v, const struct iso_recipe
         return iso_arena_printf(arena, "%s: %s; phi changes by %+.3f (%s)%s. Trust: %s.",
                                 v->own.name, verdict, iso_plain_zero(d->delta_phi, 3),
                                 reason(v, arena), consequence(d, arena), trust);
-    return iso_arena_printf(arena,
-                            "%s: %s; phi changes by %+.3f [%+.3f, %+.3f] (%s), %s%s. Trust: %s.",
-                            v->own.name, verdict, iso_plain_zero(d->delta_phi, 3),
-                            iso_plain_zero(d->low, 3), iso_plain_zero(d->high, 3),
-                            reason(v, arena), movement(d), consequence(d, arena), trust);
+    return iso_arena_printf(
+        arena, "%s: %s; phi changes by %+.3f [%+.3f, %+.3f] (%s), %s%s. Trust: %s.", v->own.name,
+        verdict, iso_plain_zero(d->delta_phi, 3), iso_plain_zero(d->low, 3),
+        iso_plain_zero(d->high, 3), reason(v, arena), movement(d), consequence(d, arena), trust);
 }
 
 /* Why phi of the recipe cannot be believed, or NULL. */

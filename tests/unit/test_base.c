@@ -175,12 +175,12 @@ static void test_wrap_page(void **state)
                       "\033[1mName\033[0m  \033[1mlarge sizes\033[0m  \033[1mwide header\033[0m\n"
                       "\033[1mCaution\033[0m: one law for every r is wrong\n",
                       30);
-    assert_string_equal(
-        s.text, "A sentence that is longer than\nthe thirty columns.\n\nName  found\n"
-                "\u03c6     one law does not\n      describe every r\n"
-                "a longer name  with a number  1.2345\n"
-                "\033[1mName\033[0m  \033[1mlarge sizes\033[0m  \033[1mwide header\033[0m\n"
-                "\033[1mCaution\033[0m: one law for every r\nis wrong\n");
+    assert_string_equal(s.text,
+                        "A sentence that is longer than\nthe thirty columns.\n\nName  found\n"
+                        "\u03c6     one law does not\n      describe every r\n"
+                        "a longer name  with a number  1.2345\n"
+                        "\033[1mName\033[0m  \033[1mlarge sizes\033[0m  \033[1mwide header\033[0m\n"
+                        "\033[1mCaution\033[0m: one law for every r\nis wrong\n");
     iso_str_clear(&s);
     iso_str_wrap_page(&s, "phi = 0.46   trust: good   (bootstrap over 24 cells)", 40);
     assert_string_equal(s.text, "phi = 0.46   trust: good\n(bootstrap over 24 cells)");
