@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "cmd/choices.h"
 #include "cmd/design_grid.h"
+#include "cmd/fit_args.h"
 #include "fit/stats.h"
 #include "train/machine.h"
 #include "train/speed.h"
@@ -18,6 +19,7 @@
 
 struct design_args {
     const char *data, *r, *compare, *from, *out;
+    struct iso_runs_how how;
     double hours, tflops;
     int64_t epochs, jobs;
     bool json;
@@ -40,6 +42,7 @@ static const struct iso_opt options[] = {
     {"from", .kind = ISO_OPT_STRING, .offset = AT(from), .arg = "STUDY|RUNS",
      .help = "use the law and the noise of a fit to these runs",
      .fallback = "that of the nearest shipped study"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {"epochs", .kind = ISO_OPT_INT, .offset = AT(epochs),
      .help = "let a run see every token up to N times", .min = 1, .max = 1000},
     {"jobs", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(jobs), .help = "runs at once",
@@ -286,7 +289,7 @@ static enum iso_status find_law(struct design *d)
         iso_power_rescale(&d->law, d->data.split[ISO_SPLIT_TRAIN].bytes_per_token);
         return ISO_OK;
     }
-    enum iso_status st = iso_runs_read(&runs, &d->a->from, 1, NULL, d->err);
+    enum iso_status st = iso_runs_read(&runs, &d->a->from, 1, &d->a->how, d->err);
     if (st == ISO_OK)
         st = iso_fit_run(&fit, &runs, &d->law.fit, d->err);
     if (st == ISO_OK)
