@@ -9,7 +9,7 @@ const struct iso_check iso_check_table[] = {
         .statistic = "share of the budgets with looped runs that have no run with r = 1",
         .reason = "above 0.5; fails at 1, and with one budget or one r: phi compares looped runs "
                   "with plain ones",
-        .advice = "add runs with r = 1 at the same budgets, at least two of them",
+        .advice = "add runs with r = 1 at every budget of the looped runs, two budgets at least",
         .phi_only = true,
         .may_fail = true,
         .run = iso_check_anchor,
