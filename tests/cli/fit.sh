@@ -130,6 +130,8 @@ fi
 
 "$fit" fit examples/paper_baseline.csv --phi 1 --starts 20 --resamples 0 | grep -q 'phi = 1.000   (held fixed)' ||
     fail "--phi 1"
+"$fit" fit examples/paper_baseline.csv --phi 1 --starts 20 --resamples 0 | grep -q 'φ was given, not measured\.$' ||
+    fail "a held phi passes for a measurement"
 "$fit" fit examples/paper_baseline.csv --law parcae --starts 20 --resamples 0 | grep -q '^Law parcae' || fail "parcae"
 ! "$fit" version -v | grep -q '^nlopt *yes' ||
     "$fit" fit examples/paper_baseline.csv --solver lbfgs --starts 100 --resamples 0 | grep -q '^phi = 0.458' ||
@@ -198,6 +200,7 @@ expect() { # CODE WORDS ARGUMENTS...
 expect 2 'Did you mean joint' fit examples/paper_baseline.csv --law jiont
 expect 2 'expected .*, found "twice"' fit examples/paper_baseline.csv --injection twice
 expect 2 'use --law chinchilla' fit examples/paper_baseline.csv --by r
+expect 1 'grids: a directory without runs.csv' fit grids
 expect 2 'law chinchilla has no phi' fit examples/paper_baseline.csv --law chinchilla --phi 1
 expect 2 'needs at least 40 refits, found 1;' fit examples/paper_baseline.csv --resamples 1
 expect 1 'no-such-file.csv' fit no-such-file.csv
