@@ -41,7 +41,7 @@ grep -q 'from the pocket study (docs/results/pocket/base.csv)' "$work/page" || f
 grep -q 'Warning: the grid reaches 3.3e+06 times beyond' "$work/page" || fail "far away: $(cat "$work/page")"
 # Tables with other names: the grid's, and the pilot's.
 export=examples/wandb_export.csv
-how=(--arch depth=10,prelude=1,coda=1 --where recipe=base)
+how=(--arch "depth=10,prelude=1,coda=1" --where recipe=base)
 for tables in "grids/pocket.yaml --from $export" "$export"; do
     # shellcheck disable=SC2086 # words
     "$B"/isodepth power $tables "${how[@]}" "${quick[@]}" >"$work/page" || fail "power $tables"
