@@ -16,8 +16,9 @@ const struct iso_check iso_check_table[] = {
     },
     {
         .name = "flops",
-        .statistic = "budget / tokens, over the most that attention, output layer and truncation "
-                     "allow at that size; exponent of FLOPs per token in the size",
+        .statistic =
+            "factor by which budget / tokens lies outside what attention, output layer and "
+            "truncation allow at that size; exponent of FLOPs per token in the size",
         .reason =
             "above 1, and fails at 5 % of the runs: wrong units are off by 1,000; fails above "
             "1.05: swapped columns have the inverse exponent, and at most 1 is possible",
