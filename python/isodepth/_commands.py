@@ -134,7 +134,7 @@ def design(
     progress: Optional[Progress] = None,
     **options: Any,
 ) -> Result:
-    """The grid that measures phi best in so many hours, for the packed data in the folder `data`;
+    """The grid that measures phi best in the given hours, for the packed data in the folder `data`;
     `from_` is a pilot.  With out= the grid is written there; ["grids"] of the result names it.
 
     Measures this machine for some seconds, unless tflops= gives its speed.

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "base/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,7 +98,10 @@ void iso_print_page(const char *text)
             iso_str_put_visible(&shown, part.text, "\n");
         text += part.len;
     }
-    fputs(iso_str_text(&shown), stdout);
+    iso_str_clear(&part);
+    if (isatty(STDOUT_FILENO))
+        iso_str_wrap_page(&part, iso_str_text(&shown), iso_screen_columns(stdout));
+    fputs(iso_str_text(part.len ? &part : &shown), stdout);
     iso_str_release(&part);
     iso_str_release(&shown);
 }

@@ -20,7 +20,8 @@ void iso_log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void iso_log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for standard output, as printf, without a prefix: where it quotes from outside. */
 void iso_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A whole page on standard output, in which bold, the only sequence that pages use, stays. */
+/* A whole page on standard output, in which bold, the only sequence that pages use, stays.  A
+ * terminal gets it in lines that fit its width, a pipe as it is. */
 void iso_print_page(const char *text);
 
 /* Whoever waits for a call of the library.  A thread has one while its call runs: it is how a

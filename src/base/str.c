@@ -254,7 +254,12 @@ const char *iso_nearest(const char *word, const char *(*next)(const void *ctx, s
                         const void *ctx)
 {
     const char *best = NULL;
-    size_t len = strlen(word), limit = len < 4 ? 1 : len < 8 ? 2 : 3, best_distance = limit + 1;
+    size_t len = strlen(word),
+           limit = len < 2   ? 0
+                   : len < 4 ? 1
+                   : len < 8 ? 2
+                             : 3,
+           best_distance = limit + 1;
     for (size_t i = 0;; i++) {
         const char *candidate = next(ctx, i);
         if (!candidate)
@@ -271,7 +276,11 @@ static size_t columns_of(const char *text, size_t len)
 {
     size_t columns = 0;
     for (size_t i = 0; i < len; i++)
-        columns += ((unsigned char)text[i] & 0xC0) != 0x80;
+        if (text[i] == '\033') /* bold takes no room: up to its m */
+            while (i < len && text[i] != 'm')
+                i++;
+        else
+            columns += ((unsigned char)text[i] & 0xC0) != 0x80;
     return columns;
 }
 
@@ -320,6 +329,56 @@ void iso_str_wrap(struct iso_str *out, const char *text, size_t indent, size_t w
         iso_str_putc(out, '\n');
         new_line(out, indent);
     }
+}
+
+/* Where the last cell of a line begins, behind two spaces or more; 0 in a line without cells. */
+static size_t last_cell(const char *line)
+{
+    size_t at = 0;
+    for (size_t i = strspn(line, " ") + 3; i < strlen(line); i++)
+        if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ')
+            at = i;
+    return at;
+}
+
+static void wrap_line(struct iso_str *out, const char *line, size_t width)
+{
+    enum { LEAST = 24 }; /* columns that are worth wrapping in */
+    size_t cell = last_cell(line), column = columns_of(line, cell), end = cell;
+    const bool is_text = cell && strchr(line + cell, ' ');
+    if (iso_utf8_width(line) <= width) {
+        iso_str_puts(out, line);
+    } else if (!cell) {
+        iso_str_wrap(out, line, 0, width);
+    } else if (is_text && column + LEAST <= width) {
+        iso_str_append(out, line, cell);
+        iso_str_wrap(out, line + cell, column, width);
+    } else if (is_text && line[cell] == '(' && column <= width) {
+        while (line[end - 1] == ' ')
+            end--;
+        iso_str_append(out, line, end);
+        iso_str_putc(out, '\n');
+        iso_str_wrap(out, line + cell, 0, width);
+    } else {
+        iso_str_puts(out, line);
+    }
+}
+
+void iso_str_wrap_page(struct iso_str *out, const char *page, size_t width)
+{
+    struct iso_str line = {0};
+    while (*page) {
+        const size_t n = strcspn(page, "\n");
+        iso_str_clear(&line);
+        iso_str_append(&line, page, n);
+        wrap_line(out, iso_str_text(&line), width);
+        page += n;
+        if (*page) {
+            iso_str_putc(out, '\n');
+            page++;
+        }
+    }
+    iso_str_release(&line);
 }
 
 /* Length of the well-formed sequence at p (Unicode 15, table 3-7), 0 when there is none. */

@@ -61,8 +61,13 @@ const char *iso_nearest(const char *word, const char *(*next)(const void *ctx, s
  * caller has filled the first line up to there).  Blank lines separate paragraphs; the spaces
  * before a paragraph indent all of it. */
 void iso_str_wrap(struct iso_str *out, const char *text, size_t indent, size_t width);
+/* Appends a page of sentences and aligned tables and wraps the lines that are longer than `width`:
+ * a sentence at its spaces, the row of a table in its last cell when that is text, a remark in
+ * parentheses that follows a headline on a line of its own.  Other rows stay as they are. */
+void iso_str_wrap_page(struct iso_str *out, const char *page, size_t width);
 
-/* Screen columns of a UTF-8 text (code points; the tables use no wide characters). */
+/* Screen columns of a UTF-8 text (code points; the tables use no wide characters); sequences of
+ * colour take none. */
 size_t iso_utf8_width(const char *text);
 /* Length of the valid UTF-8 prefix; equals len when all of it is valid. */
 size_t iso_utf8_valid(const char *bytes, size_t len);

@@ -30,7 +30,7 @@ static const struct iso_opt options[] = {
     {"level", .kind = ISO_OPT_NUMBER, .offset = AT(level),
      .help = "confidence level of the intervals", .min = 0.5, .max = 0.999},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
-     .help = "print everything as JSON, in full precision"},
+     .help = "print everything as JSON, at full precision"},
     {"latex", .kind = ISO_OPT_FLAG, .offset = AT(latex),
      .help = "print the tables as LaTeX (booktabs)"},
     {0},
@@ -129,12 +129,12 @@ const struct iso_cmd iso_cmd_compare = {
     .operands = "BASE [VARIANT...]",
     .summary = "measure the change of phi between recipes",
     .details =
-        "BASE and each VARIANT are tables of runs (see isodepth help fit) or study directories; "
-        "with --group COLUMN all rows are in one table, and its values are the recipes. "
-        "They are compared on the budgets that all of them have, with the r = 1 runs of the base "
-        "serving all. The interval of the difference comes from leaving out each (budget, r) cell "
-        "of both recipes. docs/fitting.md defines the two estimators and the token, capacity and "
-        "width channels.",
+        "BASE and each VARIANT are tables of runs (see isodepth help fit) or study directories. "
+        "With --group COLUMN all rows are in one table, and the values of that column are the "
+        "recipes. The comparison uses the budgets that all recipes have, and the r = 1 runs of "
+        "the base for all of them. The interval of the difference comes from leaving out each "
+        "(budget, r) cell of both recipes in turn. docs/fitting.md defines the two estimators and "
+        "the token, capacity and width channels.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 100,

@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "cmd/choices.h"
 #include "cmd/design_grid.h"
+#include "cmd/fit_args.h"
 #include "fit/stats.h"
 #include "train/machine.h"
 #include "train/speed.h"
@@ -18,6 +19,7 @@
 
 struct design_args {
     const char *data, *r, *compare, *from, *out;
+    struct iso_runs_how how;
     double hours, tflops;
     int64_t epochs, jobs;
     bool json;
@@ -34,19 +36,20 @@ static const struct iso_opt options[] = {
     {"r", .kind = ISO_OPT_STRING, .offset = AT(r), .arg = "LIST",
      .help = "recurrence counts, 1 among them"},
     {"compare", .kind = ISO_OPT_CHOICE, .offset = AT(compare),
-     .help = "plan for a second recipe, too: the hours are those of both, and its grid is written "
-             "beside the first",
+     .help = "also plan a second recipe: the hours cover both, and its grid is written beside the "
+             "first",
      .choice = &iso_choice_recipes},
     {"from", .kind = ISO_OPT_STRING, .offset = AT(from), .arg = "STUDY|RUNS",
      .help = "use the law and the noise of a fit to these runs",
      .fallback = "that of the nearest shipped study"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {"epochs", .kind = ISO_OPT_INT, .offset = AT(epochs),
      .help = "let a run see every token up to N times", .min = 1, .max = 1000},
     {"jobs", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(jobs), .help = "runs at once",
      .fallback = "one per core, as sweep", .min = 1, .max = 4096},
     {"tflops", .kind = ISO_OPT_NUMBER, .offset = AT(tflops),
-     .help = "speed of one run, for a machine that is not this one",
-     .fallback = "measure this machine for some seconds", .min = 1e-9, .max = 1e9},
+     .help = "speed of one run, to plan for another machine",
+     .fallback = "measured here in a few seconds", .min = 1e-9, .max = 1e9},
     {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "GRID.yaml",
      .help = "write the grid there", .fallback = "only print the plan"},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
@@ -286,7 +289,7 @@ static enum iso_status find_law(struct design *d)
         iso_power_rescale(&d->law, d->data.split[ISO_SPLIT_TRAIN].bytes_per_token);
         return ISO_OK;
     }
-    enum iso_status st = iso_runs_read(&runs, &d->a->from, 1, NULL, d->err);
+    enum iso_status st = iso_runs_read(&runs, &d->a->from, 1, &d->a->how, d->err);
     if (st == ISO_OK)
         st = iso_fit_run(&fit, &runs, &d->law.fit, d->err);
     if (st == ISO_OK)
@@ -478,15 +481,15 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
 const struct iso_cmd iso_cmd_design = {
     .name = "design",
     .operands = "",
-    .summary = "choose the grid that measures phi best in so many hours",
+    .summary = "choose the grid that measures phi best in the given hours",
     .details =
-        "Measures how fast this machine trains, reads the data's vocabulary and tokens, takes a "
-        "law and its noise from the nearest study that the project ships or from --from, and "
-        "chooses budgets, widths for every budget and r, seeds and batch so that phi is known "
-        "best within the hours. No token is seen twice unless --epochs allows it. Prints the "
-        "plan, the expected interval of phi, and what would make it narrower; when the hours "
-        "cannot answer, it names those that can.\n\n"
-        "plan, power and sweep read the grid as it is. docs/grids.md says how it is chosen.",
+        "Measures how fast this machine trains, reads the vocabulary and the number of tokens of "
+        "the data, takes a law and its noise from the nearest shipped study or from --from, and "
+        "chooses the budgets, the widths for every budget and r, the seeds and the batch that "
+        "give the narrowest interval of phi within the hours. No token is seen twice unless "
+        "--epochs allows it. Prints the plan, the expected interval of phi, and what would make "
+        "it narrower; when the hours are too few, it says how many are enough.\n\n"
+        "plan, power and sweep read the grid as it is. docs/grids.md explains the choice.",
     .group = "Study",
     .callable = true,
     .opts = options,

@@ -310,14 +310,15 @@ const struct iso_cmd iso_cmd_eval = {
     .name = "eval",
     .operands = "[STUDY]",
     .summary = "score checkpoints on downstream tasks",
-    .details = "Prints, for each task and axis, the loss of the right answers in nats per token, "
-               "its standard error, the paired difference to the first model on the same items, "
-               "and the accuracy. Prompts longer than ten times the trained length lose their left "
-               "end; the column cut counts them.\n\n"
-               "With STUDY, every finished run is scored at its trained depth, and at those of "
-               "--recur that it can run at. Scores of items go to STUDY/eval/, the table to "
-               "STUDY/eval.csv, which report shows. A rerun scores only what is missing; the table "
-               "keeps the rows of other suites, depths and runs.",
+    .details =
+        "Prints, for each task and axis, the loss of the right answers in nats per token, its "
+        "standard error, the paired difference to the first model on the same items, and the "
+        "accuracy. Prompts longer than ten times the trained length lose their left end; the "
+        "column cut counts them.\n\n"
+        "With STUDY, every finished run is scored at its trained depth, and at the depths of "
+        "--recur that it supports. Scores of items go to STUDY/eval/, the table to "
+        "STUDY/eval.csv, which report shows. A rerun scores only what is missing; the table keeps "
+        "the rows of other suites, depths and runs.",
     .group = "Evaluate",
     .max_operands = 1,
     .opts = options,

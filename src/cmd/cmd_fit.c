@@ -37,7 +37,7 @@ static const struct iso_opt options[] = {
     {.kind = ISO_OPT_TABLE, .offset = AT(fit), .table = &iso_fit_options},
     {.kind = ISO_OPT_TABLE, .offset = AT(interval), .table = &iso_interval_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json),
-     .help = "print everything as JSON, in full precision"},
+     .help = "print everything as JSON, at full precision"},
     {"latex", .kind = ISO_OPT_FLAG, .offset = AT(latex),
      .help = "print the tables as LaTeX (booktabs)"},
     {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
@@ -262,11 +262,10 @@ const struct iso_cmd iso_cmd_fit = {
     .details =
         "RUNS are tables with one row per run (CSV, JSON lines or columns, Parquet; compressed or "
         "not), study directories, or - for standard input. Columns: budget, r, n_once, n_rec, "
-        "n_inject, tokens, loss; the names of other programs are understood, and what was "
-        "understood is printed. Rows without a usable loss are left out and listed. The first line "
-        "says how far to trust the result: good, caution or undetermined; the checks that say so "
-        "are listed below "
-        "it. docs/fitting.md explains them.",
+        "n_inject, tokens, loss. The column names of other programs are recognised, and the page "
+        "says which column was taken for which. Rows without a usable loss are left out and "
+        "listed. The first line says how far to trust the result: good, caution or undetermined; "
+        "the checks below it say why. docs/fitting.md explains them.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

@@ -45,7 +45,7 @@ static const struct iso_opt options[] = {
      .help = "keep keys and values of the last K recurrences only", .fallback = "all", .min = 1,
      .max = 1e4},
     {"sequential-prefill", .kind = ISO_OPT_FLAG, .offset = AT(sequential),
-     .help = "the prompt token by token, so that --kv-budget limits it, too"},
+     .help = "read the prompt token by token, so that --kv-budget limits it too"},
     {0},
 };
 

@@ -18,7 +18,7 @@ static const struct iso_opt options[] = {
     {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "FILE",
      .help = "the checkpoint to write (.safetensors)"},
     {"data", .letter = 'd', .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR",
-     .help = "packed data that sets seq_len and vocab, before the file's"},
+     .help = "packed data that sets seq_len and vocab; overrides the file's"},
     {"set", .kind = ISO_OPT_LIST, .offset = AT(set), .arg = "KEY=VALUE",
      .help = "a setting of the model, as in a run's file"},
     {0},

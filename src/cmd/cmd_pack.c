@@ -32,8 +32,8 @@ static const struct iso_opt options[] = {
     {"seq-len", .letter = 'T', .kind = ISO_OPT_INT, .offset = AT(seq_len), .arg = "T",
      .help = "a row has T+1 tokens", .min = 1, .max = ISO_SHARD_MAX_T},
     {"val", .kind = ISO_OPT_STRING, .offset = AT(val), .arg = "SHARE",
-     .help = "share of the documents held out for validation, such as 1% or 0.01; files: those in "
-             "files val*, the rest being in train*"},
+     .help = "share of the documents held out for validation, such as 1% or 0.01; files: the "
+             "documents of files val* (all others must be train*)"},
     {"long", .kind = ISO_OPT_CHOICE, .offset = AT(rule), .arg = "RULE",
      .help = "what to do with documents longer than a row", .choice = &iso_choice_long_rules},
     {"seed", .kind = ISO_OPT_INT, .offset = AT(seed),

@@ -314,8 +314,8 @@ static void print_equivalence(const struct iso_arch *a, double phi)
     iso_table_release(&t);
     const double inject = iso_arch_account(a).n_inject;
     if (inject > 0) {
-        printf("The effective size is without the injection, as in the paper's table of equivalent "
-               "sizes; isodepth fit\ncounts it once (--injection), which gives %s.\n",
+        printf("The effective size is without the injection, as in the paper's table of\n"
+               "equivalent sizes; isodepth fit counts it once (--injection): %s.\n",
                iso_format_count(buf, e.effective + inject));
     }
 }

@@ -14,6 +14,7 @@
 
 struct power_args {
     const char *from, *injection;
+    struct iso_runs_how how;
     double A, alpha, B, beta, E, phi, noise, cell_noise;
     int64_t repetitions, starts, seed, threads;
     bool json;
@@ -39,6 +40,7 @@ static const struct iso_opt options[] = {
     {"from", .kind = ISO_OPT_STRING, .offset = AT(from), .arg = "RUNS",
      .help = "use the law and the noise of a fit to these runs",
      .fallback = "that of the nearest shipped study"},
+    {.kind = ISO_OPT_TABLE, .offset = AT(how), .table = &iso_table_options},
     {"A", .kind = ISO_OPT_NUMBER, .offset = AT(A), .help = "A of the law to simulate",
      .fallback = "that of the nearest shipped study", .min = 1e-2, .max = 1e15},
     {"alpha", .kind = ISO_OPT_NUMBER, .offset = AT(alpha), .help = "alpha of the law to simulate",
@@ -65,7 +67,7 @@ static const struct iso_opt options[] = {
      .min = 1, .max = 1000000},
     {"seed", .kind = ISO_OPT_INT, .offset = AT(seed), .help = "seed of the simulation"},
     {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
-     .help = "threads; the digits do not depend on them", .fallback = "all cores", .min = 1,
+     .help = "threads; they do not change the digits", .fallback = "all cores", .min = 1,
      .max = 1024},
     {.kind = ISO_OPT_TABLE, .offset = AT(set), .table = &iso_grid_options},
     {"json", .kind = ISO_OPT_FLAG, .offset = AT(json), .help = "print JSON"},
@@ -102,14 +104,16 @@ static enum iso_status read_grid(struct iso_runs *runs, const char *path,
 }
 
 static enum iso_status read_plan(struct iso_runs *runs, const char *path,
-                                 const struct iso_strings *set, struct iso_err *err)
+                                 const struct iso_strings *set, const struct iso_runs_how *how,
+                                 struct iso_err *err)
 {
+    struct iso_runs_how planned = *how;
+    planned.kind = ISO_RUNS_PLANNED;
     if (iso_str_ends(path, ".yaml") || iso_str_ends(path, ".yml"))
         return read_grid(runs, path, set, err);
     if (set->n)
         return iso_fail(err, ISO_USAGE, "--set changes a grid file; %s is a table of runs", path);
-    return iso_runs_read(runs, &path, 1, &(const struct iso_runs_how){.kind = ISO_RUNS_PLANNED},
-                         err);
+    return iso_runs_read(runs, &path, 1, &planned, err);
 }
 
 /* From the defaults, then a fit, then what was given by hand. */
@@ -129,7 +133,7 @@ static enum iso_status fill_options(struct iso_power_options *o, const struct po
     if (st == ISO_OK && *a->from) {
         struct iso_runs runs = {0};
         struct iso_fit law;
-        st = iso_runs_read(&runs, &a->from, 1, NULL, err);
+        st = iso_runs_read(&runs, &a->from, 1, &a->how, err);
         if (st == ISO_OK)
             st = iso_fit_run(&law, &runs, &o->fit, err);
         if (st == ISO_OK)
@@ -152,7 +156,7 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     struct iso_power_options o;
     struct iso_power power = {0};
     struct iso_runs runs = {0};
-    enum iso_status st = read_plan(&runs, ops.at[0], &a->set, err);
+    enum iso_status st = read_plan(&runs, ops.at[0], &a->set, &a->how, err);
     if (st == ISO_OK)
         st = fill_options(&o, a, &runs, err);
     if (st == ISO_OK)
@@ -185,8 +189,8 @@ const struct iso_cmd iso_cmd_power = {
         "Simulates the grid (a grid file, or a table of runs, whose losses are ignored) under a "
         "law and noise, fits every simulated study, and reports how far phi would spread, which "
         "change of phi would be found, and what each budget and width adds for its FLOPs. Law and "
-        "noise are those of the study with the nearest budgets that the project ships, of --from, "
-        "or given by hand.",
+        "noise come from the shipped study with the nearest budgets, from --from, or from the "
+        "options below.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1,

@@ -69,24 +69,31 @@ static void print_json(FILE *f, const struct iso_predictor *p, const struct iso_
 static void print_table(const struct iso_predictor *p, const struct iso_runs *points)
 {
     struct iso_table t;
+    struct iso_str page = {0};
+    char times[32];
     iso_predict_table(&t, p, points);
-    iso_table_print(stdout, &t, ISO_TABLE_TEXT);
+    iso_table_write(&page, &t, ISO_TABLE_TEXT, iso_colour_wanted(stdout));
     iso_table_release(&t);
     if (p->n_draws)
-        printf("\nlow and high: the law's own %g %% interval, from %zu refits; a single run "
-               "scatters around it.\n",
-               100 * p->level, p->n_draws);
+        iso_str_printf(&page,
+                       "\nlow and high: the %g %% interval of the law, from %zu refits; a single "
+                       "run scatters around it.\n",
+                       100 * p->level, p->n_draws);
     else
-        printf("\nNo interval: the fit carries no refits.\n");
+        iso_str_puts(&page, "\nNo interval: the fit carries no refits.\n");
     if (*p->trust && !iso_str_eq(p->trust, "good"))
-        iso_print("The fit's own checks say: %s. isodepth fit explains why.\n", p->trust);
+        iso_str_printf(&page, "The checks of the fit say: %s. isodepth fit explains why.\n",
+                       p->trust);
     double beyond = 1;
     for (size_t i = 0; i < points->n; i++)
         beyond = fmax(beyond, iso_predict_beyond(p, &points->at[i]));
     if (beyond > 3)
-        printf("Up to %.3g times beyond the largest run in size or tokens: the interval does not "
-               "know how wrong the law is there.\n",
-               beyond);
+        iso_str_printf(&page,
+                       "Up to %s times beyond the largest run in size or tokens: the interval does "
+                       "not know how wrong the law is there.\n",
+                       iso_format_count(times, beyond));
+    iso_print_page(iso_str_text(&page));
+    iso_str_release(&page);
 }
 
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
@@ -118,11 +125,10 @@ const struct iso_cmd iso_cmd_predict = {
     .operands = "FIT.json [POINTS...]",
     .summary = "predict the loss of a model from a fitted law",
     .details =
-        "FIT.json is what isodepth fit --json prints, or the fit.json of --out. The model is "
-        "given by --n, --tokens and --r, or as a table of points with these columns (or "
-        "n_once, n_rec, n_inject), which are answered in their order. The interval is that of the "
-        "law, from the refits of the bootstrap that FIT.json carries; it does not hold the noise "
-        "of a single run.",
+        "FIT.json is what isodepth fit --json prints, or the fit.json of --out. Give one model "
+        "with --n, --tokens and --r, or a table of points with these columns (or n_once, n_rec, "
+        "n_inject); the answers keep the order of its rows. The interval is that of the law, from "
+        "the bootstrap refits in FIT.json; it does not include the noise of a single run.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

@@ -26,7 +26,7 @@ static enum iso_status run_probes(const void *args, struct iso_operands ops, str
 const struct iso_cmd iso_cmd_probes = {
     .name = "probes",
     .operands = "",
-    .summary = "write the task files that are made by formula",
+    .summary = "write the generated task files",
     .details = "The paper's induction-head and variable-assignment probes, byte for byte, and "
                "chains of aliases of depth 0 to 4. suites/probes.yaml lists them for eval.",
     .group = "Evaluate",

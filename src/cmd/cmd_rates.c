@@ -53,7 +53,8 @@ static void print_page(const struct iso_regret *regret)
 {
     struct iso_str verdict = {0};
     iso_regret_verdict(&verdict, regret);
-    iso_print("%s\n\n", verdict.text);
+    iso_str_puts(&verdict, "\n\n");
+    iso_print_page(verdict.text);
     print_table(iso_regret_choices_table, regret, ISO_TABLE_TEXT);
     putchar('\n');
     print_table(iso_regret_curves_table, regret, ISO_TABLE_TEXT);
@@ -86,12 +87,12 @@ const struct iso_cmd iso_cmd_rates = {
     .operands = "RUNS...",
     .summary = "judge a learning-rate sweep: best rates, regret, transfer",
     .details =
-        "Reads the runs of a sweep over base rates (a study, CSV or JSONL; grid key matrix_rates, "
-        "column lr_base) and reports what each base rate costs compared with the best one of its "
-        "(budget, r, width), the lowest point of a parabola in ln(rate). A rate transfers when its "
-        "regret is small at every width and training length.\n\n"
+        "Reads the runs of a learning-rate sweep (a study, or a table as for isodepth fit; grid "
+        "key matrix_rates, column lr_base) and reports what each base rate costs compared with "
+        "the best one of its (budget, r, width), the lowest point of a parabola in ln(rate). A "
+        "rate transfers when its regret is small at every width and training length.\n\n"
         "isodepth sweep ends with this page when the grid has matrix_rates; isodepth report "
-        "--rates RUNS adds it to a study's report.",
+        "--rates RUNS adds it to the report of a study.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

@@ -34,9 +34,9 @@ static const struct iso_opt options[] = {
      .help = "table of another recipe to compare with RUNS"},
     {.kind = ISO_OPT_TABLE, .offset = AT(recipes), .table = &iso_recipe_options},
     {"rates", .kind = ISO_OPT_LIST, .offset = AT(rates), .arg = "RUNS",
-     .help = "a sweep over learning rates, for a section of its own"},
+     .help = "a learning-rate sweep to add as a section"},
     {"beyond", .kind = ISO_OPT_LIST, .offset = AT(beyond), .arg = "RUNS",
-     .help = "runs beyond the grid, which are predicted and not fitted (with --paper)"},
+     .help = "runs beyond the grid, to predict but not to fit (with --paper)"},
     {"paper", .kind = ISO_OPT_FLAG, .offset = AT(paper),
      .help = "also write the figures and tables of a paper, and DIR/paper/all.tex"},
     {.kind = ISO_OPT_TABLE, .offset = AT(law), .table = &iso_law_options},
@@ -388,16 +388,15 @@ const struct iso_cmd iso_cmd_report = {
     .operands = "RUNS...",
     .summary = "fit a table of runs and write a page with figures and tables",
     .details =
-        "Fits the runs (CSV or JSONL; several files are one table; - is standard input) as "
-        "isodepth fit does and writes into DIR: report.html, which needs no network; "
-        "figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each --compare TABLE "
-        "adds the change of phi between RUNS and that table under the joint law, and "
-        "compare.json; with --group COLUMN the recipes are the values of a column of RUNS. A study "
-        "that was evaluated (isodepth eval STUDY) gets a section on "
-        "its tasks, --rates one on learning rates. --paper writes figures and tables under the "
-        "labels of the paper into DIR/paper, with an all.tex that includes them.\n\n"
-        "The figures need gnuplot (package gnuplot-nox). Without it the report has tables "
-        "only and says so.",
+        "Fits RUNS, which may be whatever isodepth fit reads, and writes into DIR: report.html, "
+        "which needs no network; figures/*.svg and *.pdf; tables/*.tex; fit.json; runs.csv. Each "
+        "--compare TABLE adds the change of phi between RUNS and that table under the joint law, "
+        "and compare.json; with --group COLUMN the values of a column of RUNS are the recipes. A "
+        "study with scores (isodepth eval STUDY) gets a section on its tasks, and --rates adds "
+        "one on learning rates. --paper writes figures and tables under the labels of the paper "
+        "into DIR/paper, with an all.tex that includes them.\n\n"
+        "The figures need gnuplot (package gnuplot-nox). Without it the report has only tables, "
+        "and says so.",
     .group = "Analysis",
     .min_operands = 1,
     .max_operands = 1000,

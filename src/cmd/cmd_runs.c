@@ -20,7 +20,7 @@ struct runs_args {
 #define AT(field) offsetof(struct runs_args, field)
 static const struct iso_opt options[] = {
     {"where", .kind = ISO_OPT_STRING, .offset = AT(where), .arg = "CONDITION",
-     .help = "list only runs for which this holds, such as 'r=4 and budget>1e13'"},
+     .help = "list only runs that meet this condition, such as 'r=4 and budget>1e13'"},
     {"means", .kind = ISO_OPT_FLAG, .offset = AT(means),
      .help = "one line for all seeds of a design: mean loss with its 95 % interval"},
     {"csv", .kind = ISO_OPT_FLAG, .offset = AT(csv),

@@ -101,10 +101,10 @@ const struct iso_cmd iso_cmd_status = {
     .name = "status",
     .operands = "STUDY",
     .summary = "show how far a study is",
-    .details = "Reads the study's store and the folders of its unfinished runs. It needs no lock, "
-               "so call it at any time. When enough runs are done it also prints the current phi, "
-               "without an interval and without a word about trust; isodepth fit STUDY computes "
-               "both.",
+    .details =
+        "Reads the study's store and the folders of its unfinished runs. It needs no lock, so you "
+        "can run it at any time. When enough runs are done it also prints phi so far, without an "
+        "interval or a word on trust; isodepth fit STUDY computes both.",
     .group = "Study",
     .min_operands = 1,
     .max_operands = 1,

@@ -30,14 +30,14 @@ static const struct iso_opt options[] = {
      .help = "train a run with N processes over MPI, each with --threads-per-run threads",
      .fallback = "1; without GRID.yaml as in the last start", .min = 1, .max = 4096},
     {"ranks-from", .kind = ISO_OPT_NUMBER, .offset = AT(ranks_from), .arg = "FLOPS",
-     .help = "use --ranks for runs of so many FLOPs and more", .fallback = "all", .min = 0,
+     .help = "use --ranks only for runs of at least this many FLOPs", .fallback = "all", .min = 0,
      .max = 1e30},
     {"memory", .kind = ISO_OPT_NUMBER, .offset = AT(memory), .arg = "GB",
      .help = "memory for all runs together", .fallback = "80 % of what is free", .min = 1e-3,
      .max = 1e6},
     {"adapt", .kind = ISO_OPT_FLAG, .offset = AT(adapt),
-     .help = "train budget after budget, and move the next one's widths to where the optima are "
-             "expected"},
+     .help =
+         "train one budget after another, and move the widths of the next to its expected optima"},
     {"retries", .kind = ISO_OPT_INT, .offset = AT(retries), .help = "retry a failed run N times",
      .min = 0, .max = 1000},
     {"reuse", .kind = ISO_OPT_LIST, .offset = AT(reuse), .arg = "STUDY|RUNS.csv",
@@ -62,10 +62,10 @@ static const struct iso_opt options[] = {
     {"partition", .kind = ISO_OPT_STRING, .offset = AT(partition), .arg = "NAME",
      .help = "slurm: partition"},
     {"time", .kind = ISO_OPT_STRING, .offset = AT(time), .arg = "LIMIT",
-     .help = "slurm: time limit of a task, in the form sbatch reads; a task that reaches it saves "
-             "and resumes"},
+     .help = "slurm: time limit of a task, as sbatch reads it; a task that reaches it saves and "
+             "resumes"},
     {"nodes", .kind = ISO_OPT_INT, .offset = AT(nodes),
-     .help = "slurm: nodes that the ranks of a run share", .fallback = "as the cluster likes",
+     .help = "slurm: nodes that the ranks of a run share", .fallback = "the cluster decides",
      .min = 1, .max = 4096},
     {"per-task", .kind = ISO_OPT_INT, .offset = AT(per_task),
      .help = "slurm: runs that one task trains side by side, for clusters that give whole nodes",
@@ -76,9 +76,9 @@ static const struct iso_opt options[] = {
     {"mem-per-cpu", .kind = ISO_OPT_FLAG, .offset = AT(mem_per_cpu),
      .help = "slurm: ask for memory by CPU, not by node"},
     {"prologue", .kind = ISO_OPT_STRING, .offset = AT(prologue), .arg = "COMMANDS",
-     .help = "slurm: shell commands at the head of every task, such as 'module load gcc'"},
+     .help = "slurm: shell commands to run first in every task, such as 'module load gcc'"},
     {"sbatch", .kind = ISO_OPT_LIST, .offset = AT(sbatch), .arg = "FLAG",
-     .help = "slurm: a further flag for sbatch, such as --sbatch=--account=x"},
+     .help = "slurm: another flag for sbatch, such as --sbatch=--account=x"},
     {"poll", .kind = ISO_OPT_NUMBER, .offset = AT(poll), .arg = "SECONDS",
      .help = "slurm: how often to ask squeue", .min = 0.1, .max = 3600},
     {0},
@@ -247,15 +247,16 @@ const struct iso_cmd iso_cmd_sweep = {
     .name = "sweep",
     .operands = "[GRID.yaml]",
     .summary = "train every run of a grid, fit, and write the report",
-    .details = "Plans the grid, trains what is missing (largest runs first), fits and writes "
-               "STUDY/report/report.html. A rerun does only what is missing; a changed grid adds "
-               "runs and keeps the old ones. Stop it or kill it at any time; it resumes where it "
-               "left off and loses at most the steps since the last checkpoint. Exit code 3 means "
-               "stopped and resumable.\n\n"
-               "Without GRID.yaml it resumes STUDY with the grid, the data and the options of its "
-               "last start.\n\n"
-               "A study is one folder per run and a store, study.db, which --rebuild restores from "
-               "the folders. docs/studies.md has more; docs/cluster.md is about --launcher slurm.",
+    .details =
+        "Plans the grid, trains the missing runs (largest first), fits, and writes "
+        "STUDY/report/report.html. A rerun does only what is missing; a changed grid adds runs "
+        "and keeps the old ones. Stop it or kill it at any time: it resumes where it left off and "
+        "loses at most the steps since the last checkpoint. Exit code 3 means stopped and "
+        "resumable.\n\n"
+        "Without GRID.yaml it resumes STUDY with the grid, the data and the options of its last "
+        "start.\n\n"
+        "A study has one folder per run and a store, study.db, which --rebuild restores from the "
+        "folders. docs/studies.md explains more, docs/cluster.md covers --launcher slurm.",
     .group = "Study",
     .min_operands = 0,
     .max_operands = 1,

@@ -20,7 +20,7 @@ static const struct iso_opt options[] = {
     {"out", .letter = 'o', .kind = ISO_OPT_STRING, .offset = AT(out), .arg = "DIR",
      .help = "directory of the run; an unfinished run in it resumes"},
     {"data", .letter = 'd', .kind = ISO_OPT_STRING, .offset = AT(data), .arg = "DIR",
-     .help = "packed data (isodepth pack), before the file's"},
+     .help = "packed data (isodepth pack); overrides the file's"},
     {"run", .kind = ISO_OPT_STRING, .offset = AT(run), .arg = "ID",
      .help = "the file is a grid: train its run of this id"},
     {"set", .kind = ISO_OPT_LIST, .offset = AT(set), .arg = "KEY=VALUE",
@@ -33,11 +33,11 @@ static const struct iso_opt options[] = {
     {"start", .kind = ISO_OPT_STRING, .offset = AT(start), .arg = "CKPT",
      .help = "begin with the weights of a .safetensors file, or of a run's directory"},
     {"keep", .kind = ISO_OPT_FLAG, .offset = AT(keep),
-     .help = "keep all checkpoints, also at the end"},
+     .help = "keep all checkpoints, even at the end"},
     {"tensorboard", .kind = ISO_OPT_FLAG, .offset = AT(tensorboard),
      .help = "also write event files for TensorBoard"},
     {"allow-other-kernels", .kind = ISO_OPT_FLAG, .offset = AT(other_kernels),
-     .help = "resume also with kernels that the run did not begin with"},
+     .help = "resume even with other kernels than the run began with"},
     {0},
 };
 

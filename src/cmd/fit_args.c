@@ -28,7 +28,7 @@ static const struct iso_opt fit_opts[] = {
      .min = 0, .max = 1000000},
     {"seed", .kind = ISO_OPT_INT, .offset = AT(seed), .help = "seed of starts and resamples"},
     {"threads", .letter = 'j', .kind = ISO_OPT_INT, .offset = AT(threads),
-     .help = "threads; the digits do not depend on them", .fallback = "all cores", .min = 1,
+     .help = "threads; they do not change the digits", .fallback = "all cores", .min = 1,
      .max = 1024},
     {"solver", .kind = ISO_OPT_CHOICE, .offset = AT(solver), .help = "method of the fit",
      .choice = &iso_choice_solvers},
@@ -53,12 +53,12 @@ const struct iso_opt_table iso_fit_options = {fit_opts, set_fit_defaults};
 
 static const struct iso_opt table_opts[] = {
     {"columns", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, columns),
-     .arg = "ROLE=NAME,...", .help = "which columns mean what, where their names do not say it"},
+     .arg = "ROLE=NAME,...", .help = "which column is which, where the names do not tell"},
     {"arch", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, arch),
      .arg = "depth=N,prelude=N,coda=N",
-     .help = "layers, to split a table's one number of parameters into n_once and n_rec"},
+     .help = "layers of the models, to split one count of parameters into n_once and n_rec"},
     {"where", .kind = ISO_OPT_STRING, .offset = offsetof(struct iso_runs_how, where),
-     .arg = "CONDITION", .help = "use only the rows for which this holds, as in isodepth runs"},
+     .arg = "CONDITION", .help = "use only rows that meet this condition (see isodepth help runs)"},
     {0},
 };
 
@@ -83,8 +83,8 @@ static const struct iso_choice anchor_names = {"Anchors", anchor_name, NULL};
 static const struct iso_opt anchor_opts[] = {
     {"anchor", .kind = ISO_OPT_CHOICE, .offset = offsetof(struct iso_runs_how, anchor),
      .arg = "KIND",
-     .help = "the r = 1 runs that looped ones are compared with: the plain stack, "
-             "the unshared control",
+     .help =
+         "which r = 1 runs to compare looped runs with: the plain stack or the unshared control",
      .fallback = "plain where there are plain runs, else unshared", .choice = &anchor_names},
     {0},
 };
@@ -101,7 +101,7 @@ static const struct iso_choice interval_names = {"Intervals", interval_name, NUL
 #define OF_INTERVAL(field) offsetof(struct iso_interval_args, field)
 static const struct iso_opt interval_opts[] = {
     {"interval", .kind = ISO_OPT_CHOICE, .offset = OF_INTERVAL(interval),
-     .help = "the interval of the headline: a bootstrap over these, or the profile",
+     .help = "interval of the headline: a bootstrap over these, or the profile",
      .choice = &interval_names},
     {"level", .kind = ISO_OPT_NUMBER, .offset = OF_INTERVAL(level),
      .help = "confidence level of intervals and of +-", .min = 0.5, .max = 0.999},
@@ -149,7 +149,7 @@ static const struct iso_opt hold_opts[] = {
     {"fix", .kind = ISO_OPT_LIST, .offset = offsetof(struct iso_hold_args, fix), .arg = "NAME=X",
      .help = "hold a parameter at this value: E=1.69, alpha=0.35, phi=0"},
     {"phi", .kind = ISO_OPT_NUMBER, .offset = offsetof(struct iso_hold_args, phi),
-     .help = "the same for phi", .min = -3, .max = 3},
+     .help = "short for --fix phi=X", .min = -3, .max = 3},
     {0},
 };
 

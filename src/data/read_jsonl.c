@@ -110,7 +110,7 @@ static enum iso_status next_jsonl(struct iso_file_reader *f, struct iso_doc *doc
 
 const struct iso_format iso_format_jsonl = {
     .name = "jsonl",
-    .help = "JSON lines (.jsonl .ndjson; .json if named): a member, text or that of field",
+    .help = "JSON lines (.jsonl .ndjson; .json if named): the member text by default",
     .extensions = "jsonl ndjson",
     .when_named = "json",
     .streamed = true,

@@ -136,7 +136,9 @@ void iso_analysis_write_verdict(struct iso_str *out, const struct iso_analysis *
     iso_analysis_phi_interval(interval, s);
     if (iso_fit_phi_per_r(&s->fit))
         iso_str_puts(out, "Each r has its own φ; what follows is about that of the smallest. ");
-    if (isnan(interval[0]))
+    if (!iso_fit_phi_is_free(&s->fit))
+        iso_str_puts(out, "φ was given, not measured.");
+    else if (isnan(interval[0]))
         iso_str_puts(out, "No interval was computed, so this number has no error bar.");
     else if (iso_fit_phi_spans(&s->fit) || iso_fit_phi_per_r(&s->fit))
         write_ends(out, s, interval);

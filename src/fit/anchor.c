@@ -51,19 +51,21 @@ static void leave_out(struct iso_runs *runs)
 static void add_note(struct iso_runs *runs, size_t n_plain, size_t n_control)
 {
     if (runs->anchor == ISO_ANCHOR_PLAIN)
-        iso_runs_note(runs,
-                      "r = 1 are the %zu plain runs; the %zu of the unshared control are left out "
-                      "(anchor plain)",
-                      n_plain, n_control);
+        iso_runs_note(
+            runs,
+            "the r = 1 runs are the %zu plain runs; the %zu of the unshared control are left out "
+            "(anchor plain)",
+            n_plain, n_control);
     else if (runs->anchor == ISO_ANCHOR_UNSHARED)
-        iso_runs_note(runs,
-                      "r = 1 are the %zu runs of the unshared control; the %zu plain ones are left "
-                      "out (anchor unshared)",
-                      n_control, n_plain);
+        iso_runs_note(
+            runs,
+            "the r = 1 runs are the %zu runs of the unshared control; the %zu plain ones are left "
+            "out (anchor unshared)",
+            n_control, n_plain);
     else
-        iso_runs_note(runs,
-                      "r = 1 are %zu plain runs and %zu of the unshared control (anchor both)",
-                      n_plain, n_control);
+        iso_runs_note(
+            runs, "the r = 1 runs are %zu plain runs and %zu of the unshared control (anchor both)",
+            n_plain, n_control);
 }
 
 void iso_anchor_settle(struct iso_runs *runs)

@@ -6,20 +6,21 @@
 const struct iso_check iso_check_table[] = {
     {
         .name = "anchor",
-        .statistic = "share of the budgets with looped runs that have none with r = 1",
+        .statistic = "share of the budgets with looped runs that have no run with r = 1",
         .reason = "above 0.5; fails at 1, and with one budget or one r: phi compares looped runs "
                   "with plain ones",
-        .advice = "add runs with r = 1 at the same budgets, two budgets at least",
+        .advice = "add runs with r = 1 at every budget of the looped runs, two budgets at least",
         .phi_only = true,
         .may_fail = true,
         .run = iso_check_anchor,
     },
     {
         .name = "flops",
-        .statistic = "budget / tokens over what attention, output layer and truncation allow a "
-                     "model of that size; exponent of FLOPs per token in the size",
+        .statistic =
+            "factor by which budget / tokens lies outside what attention, output layer and "
+            "truncation allow at that size; exponent of FLOPs per token in the size",
         .reason =
-            "above 1, and fails with 5 % of the runs: wrong units are off by 1,000; fails above "
+            "above 1, and fails at 5 % of the runs: wrong units are off by 1,000; fails above "
             "1.05: swapped columns have the inverse exponent, and at most 1 is possible",
         .advice = "check the units of budget and tokens and the order of the columns",
         .may_fail = true,
@@ -27,11 +28,12 @@ const struct iso_check iso_check_table[] = {
     },
     {
         .name = "diverged",
-        .statistic = "runs with a loss of ln(vocab) or more; without a column vocab, of twice the "
-                     "lower quartile of their budget or more; the median loss",
+        .statistic =
+            "runs with a loss of ln(vocab) or more (without a column vocab: twice the lower "
+            "quartile of their budget or more); the median loss",
         .reason =
-            "above 0: a run that learnt beats guessing; fails with 5 % of the runs, more "
-            "than the Huber loss bears, and with a median above ln(262144) = 12.5: perplexity",
+            "above 0: a run that learnt beats guessing; fails at 5 % of the runs, more than the "
+            "Huber loss tolerates, and with a median above ln(262144) = 12.5: perplexity",
         .advice = "give losses in nats; leave out blown-up runs (status diverged), or train them "
                   "again at a lower rate",
         .may_fail = true,
@@ -48,10 +50,10 @@ const struct iso_check iso_check_table[] = {
     },
     {
         .name = "heavy_tail",
-        .statistic = "distance of the interval's ends from the median refit, over that of a normal "
+        .statistic = "distance of the interval's ends from the median refit, relative to a normal "
                      "law with the same quartiles",
         .reason =
-            "above 2.5: one clean study of 800; fails above 5, or with 1 % of the refits on the "
+            "above 2.5: one clean study in 800; fails above 5, or with 1 % of the refits on the "
             "bound of phi: the ends are luck",
         .advice = "add cells: some resamples hold too few to determine φ; look at the profile",
         .phi_only = true,
@@ -85,10 +87,10 @@ const struct iso_check iso_check_table[] = {
     },
     {
         .name = "cell_noise",
-        .statistic = "error that the runs of a cell share, over what they differ by",
+        .statistic = "error that the runs of a cell share, over their scatter",
         .reason = "above 2.5: clean studies whose cells share as much noise as runs have reach "
                   "1.8; rate noise of 0.03 nats gives 6",
-        .advice = "sweep the rates again at some cells: the same ones may not suit all",
+        .advice = "sweep the rates again in some cells: one rate may not suit them all",
         .phi_only = true,
         .run = iso_check_cell_noise,
     },
@@ -117,15 +119,15 @@ const struct iso_check iso_check_table[] = {
     {
         .name = "influence",
         .statistic = "largest change of phi when a budget, an r above 1 or a cell is left out",
-        .reason = "above 0.2, what the best recipe known gains: clean studies reach 0.07",
+        .reason = "above 0.2, the gain of the best known recipe: clean studies reach 0.07",
         .advice = "add runs beside the part that carries the result",
         .phi_only = true,
         .run = iso_check_influence,
     },
     {
         .name = "cells",
-        .statistic = "cells that are missing for a test of one more parameter with 3 degrees of "
-                     "freedom; budgets that scatter within a cell",
+        .statistic = "cells missing for a test of one more parameter with 3 degrees of freedom; "
+                     "budgets that scatter within a cell",
         .reason = "above 0: with fewer cells the tests see nothing",
         .advice = "add budgets or values of r, and give the runs of a cell one nominal budget",
         .phi_only = true,

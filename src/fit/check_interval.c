@@ -54,7 +54,7 @@ void iso_check_bounds(struct iso_finding *out, const struct iso_check_input *in)
     } else {
         out->message = in->intervals && !isnan(in->intervals->headline.low)
                            ? "no parameter and no end of the interval lies on its bound"
-                           : "no parameter lies on its bound; an interval is not there to look at";
+                           : "no parameter lies on its bound; there is no interval to check";
     }
 }
 

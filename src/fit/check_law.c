@@ -232,7 +232,7 @@ static const char *phis(const struct iso_check_input *in)
     struct iso_fit fit;
     options.law = &iso_law_phi_per_r;
     if (iso_fit_run(&fit, in->runs, &options, NULL) != ISO_OK)
-        return "which these runs do not give one by one";
+        return "not determined";
     double *r;
     const size_t n_r = iso_runs_recurrences(&r, in->arena, in->runs);
     const char *text = "";
@@ -256,7 +256,7 @@ void iso_check_one_phi(struct iso_finding *out, const struct iso_check_input *in
         out->message = iso_arena_printf(in->arena, "one φ describes every r (%s)", f_text(in, &t));
     else
         out->message = iso_arena_printf(
-            in->arena, "one φ does not describe every r (%s): fitted for each r alone it is %s",
+            in->arena, "one φ does not describe every r (%s): with a φ for each r it is %s",
             f_text(in, &t), phis(in));
 }
 
@@ -341,10 +341,10 @@ void iso_check_cell_noise(struct iso_finding *out, const struct iso_check_input 
     iso_finding_set(out, shared / sqrt(run_variance), 2.5);
     out->message =
         shared == 0
-            ? "the runs of a (budget, r) cell share no error beyond what they differ by"
+            ? "the runs of a (budget, r) cell share no error beyond their scatter"
             : iso_arena_printf(in->arena,
                                "the runs of a (budget, r) cell share an error of %.2g %% of the "
-                               "loss, %.1f times what they differ by",
+                               "loss, %.1f times their scatter",
                                100 * shared, out->value);
 }
 

@@ -56,9 +56,9 @@ static const char *without_outliers(const struct iso_check_input *in)
     const bool fits = iso_fit_run(&fit, &rest, &in->quick, NULL) == ISO_OK;
     iso_runs_release(&rest);
     if (!fits)
-        return "too few runs remain to fit without";
-    return isnan(fit.phi) ? iso_arena_printf(in->arena, "without, R2 would be %.4f", fit.r2)
-                          : iso_arena_printf(in->arena, "without, φ would be %.3f and R2 %.4f",
+        return "too few runs remain for a fit without them";
+    return isnan(fit.phi) ? iso_arena_printf(in->arena, "without them, R2 would be %.4f", fit.r2)
+                          : iso_arena_printf(in->arena, "without them, φ would be %.3f and R2 %.4f",
                                              fit.phi, fit.r2);
 }
 

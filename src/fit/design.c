@@ -2,6 +2,7 @@
 #include "fit/objective.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "fit/simd.h"
 
 #include <math.h>
@@ -134,9 +135,17 @@ static enum iso_status hold(struct iso_design *x, const struct iso_fixed *fixed,
         x->lower[p] = x->upper[p] = value;
         known = true;
     }
-    return known ? ISO_OK
-                 : iso_fail(err, ISO_BAD_INPUT, "law %s has no parameter %s", x->law->name,
-                            fixed->name);
+    if (known)
+        return ISO_OK;
+    struct iso_str names = {0};
+    for (size_t p = 0; p < x->n_param; p++) {
+        const char *natural = p < ISO_P_SHAPE ? shared_params[p].natural : NULL;
+        iso_str_printf(&names, "%s%s", p ? ", " : "", natural ? natural : x->name[p]);
+    }
+    enum iso_status st = iso_fail(err, ISO_BAD_INPUT, "law %s has no parameter %s; it has %s",
+                                  x->law->name, fixed->name, iso_str_text(&names));
+    iso_str_release(&names);
+    return st;
 }
 
 struct row {
@@ -271,11 +280,11 @@ static enum iso_status check(const struct iso_design *x, const struct iso_runs *
     needed = iso_design_looped_needed(x);
     if (no_looped && (needed > 0 || (x->n_shape > 0 && x->n_param == ISO_P_SHAPE)))
         return iso_fail(err, ISO_BAD_INPUT,
-                        "no run has r above 1, so %s cannot be measured; fit the law chinchilla",
+                        "no run has r above 1, so %s cannot be measured; use `law` chinchilla",
                         x->law->param[0].name);
     if (iso_design_looped(x) < needed)
         return iso_fail(err, ISO_BAD_INPUT,
-                        "law %s needs at least %zu different r above 1; the law joint needs one",
+                        "law %s needs at least %zu different r above 1; `law` joint needs one",
                         x->law->name, needed);
     return ISO_OK;
 }

@@ -6,5 +6,5 @@
 const struct iso_law iso_law_chinchilla = {
     .name = "chinchilla",
     .formula = "L = E + A N^-alpha + B D^-beta",
-    .summary = "unique parameters only; for one fit per architecture, by r",
+    .summary = "unique parameters only; for one fit for each r",
 };

@@ -13,8 +13,7 @@ static void put_percent(struct iso_table *t, double x)
 
 void iso_power_table(struct iso_table *t, const struct iso_power *p)
 {
-    iso_table_init(
-        t, "Part|value|runs|FLOPs|of all|half-width without it|information it adds|per FLOP");
+    iso_table_init(t, "Part|value|runs|FLOPs|of all|+- without it|information|per FLOP");
     for (size_t i = 0; i < p->n_parts; i++) {
         const struct iso_power_part *part = &p->part[i];
         iso_table_put(t, part->what);
@@ -103,9 +102,9 @@ static void write_simulated(struct iso_str *out, const struct iso_power *p, bool
                    "variant grid of the same size that shares the r = 1 runs.\n\n",
                    p->smallest_delta);
     iso_str_printf(out,
-                   "%zu runs, %.3g FLOPs; +-%.3f is the median of the intervals that fit prints.\n"
+                   "%zu runs, %.3g FLOPs; +-%.3f is the median interval that fit prints.\n"
                    "In %zu simulated studies phi spreads by +-%.3f, with a mean error of %+.4f;\n"
-                   "by the linear formula it does by +-%.3f.\n",
+                   "the linear formula gives +-%.3f.\n",
                    p->n_runs, p->flops, p->half_width, p->n_repetitions, p->spread, p->bias,
                    p->half_width_linear);
     iso_power_write_assumed(out, p, colour);

@@ -180,7 +180,7 @@ static void write_expected(struct iso_str *out, const struct iso_prospect *p, bo
 {
     struct iso_str text = {0};
     iso_str_printf(&text,
-                   "That is the interval which fit prints, in the median of simulated studies. A "
+                   "This is the interval that fit prints, in the median of simulated studies. A "
                    "change of phi of %.3f or more would be found with 80 %% probability, by a "
                    "variant grid of the same size that shares the r = 1 runs.",
                    p->power.smallest_delta);

@@ -95,10 +95,11 @@ static enum iso_status collect(struct iso_regret *out, const struct iso_runs *ru
         if (isnan(order[i]->lr_base) || isnan(order[i]->d_model)) {
             free(order);
             return iso_fail(err, ISO_BAD_INPUT,
-                            "%s:%d: column %s is missing: it says which base rate (width) the run "
-                            "has; isodepth sweep writes it",
+                            "%s:%d: column %s of the run; isodepth sweep writes it for a grid "
+                            "with matrix_rates",
                             runs->at[i].file, runs->at[i].line,
-                            isnan(runs->at[i].lr_base) ? "lr_base" : "d_model");
+                            isnan(runs->at[i].lr_base) ? "lr_base is missing: the base rate"
+                                                       : "d_model is missing: the width");
         }
     }
     qsort(order, runs->n, sizeof *order, by_condition);

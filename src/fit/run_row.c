@@ -89,7 +89,9 @@ static enum iso_status bad_number(const struct iso_run_row *at, enum iso_column_
     const bool decimal = comma && !strchr(comma + 1, ',') && !strchr(text, '.');
     return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s: \"%.60s\" is not a number%s",
                     at->path, at->row->line, iso_run_row_name(at, role), text,
-                    decimal ? "; write decimals with a point" : "");
+                    decimal ? "; write decimals with a point"
+                    : comma ? "; write it without commas"
+                            : "");
 }
 
 static enum iso_status read_number(const struct iso_run_row *at, const struct column *col,

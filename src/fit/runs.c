@@ -242,8 +242,8 @@ const char *iso_runs_unanchored(const struct iso_runs *runs)
     for (size_t i = 0; i < runs->n; i++)
         if (runs->at[i].r > 1 && is_anchored(runs, runs->at[i].budget))
             return NULL;
-    return "no budget has runs with r = 1, so nothing says what a block is worth that is not "
-           "looped";
+    return "no budget has runs with r = 1, so nothing shows what a block without a loop is "
+           "worth";
 }
 
 bool iso_same_cell(const struct iso_run *a, const struct iso_run *b)

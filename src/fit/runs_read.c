@@ -178,6 +178,9 @@ static enum iso_status read_file(struct iso_runs *runs, const char *path,
     struct iso_sheet sheet;
     const struct iso_path inside = iso_path_in(path, "runs.csv");
     bool study = iso_dir_exists(path); /* keeps its table there */
+    if (study && !iso_file_exists(inside.text))
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: a directory without runs.csv; give a table of runs", path);
     enum iso_status st = iso_sheet_read(&sheet, study ? inside.text : path, err);
     if (st == ISO_OK && study)
         st = iso_study_rows_check(&sheet, path, err);
@@ -201,7 +204,8 @@ enum iso_status iso_runs_read(struct iso_runs *runs, const char *const *paths, s
                                          paths[0], runs->left_out[0].run.file,
                                          runs->left_out[0].run.line, runs->left_out[0].reason)
                               : iso_fail(err, ISO_BAD_INPUT,
-                                         "%s: the table has no rows, or `where` keeps none of them",
+                                         how && how->where ? "%s: no row meets `where`"
+                                                           : "%s: the table has no rows",
                                          n_paths ? paths[0] : "table");
     return st;
 }

@@ -74,7 +74,7 @@ enum iso_status iso_split_sizes(struct iso_sizes *out, const struct iso_layer_sp
                         r);
     if (recur <= 0 || recur != floor(recur))
         return iso_fail(err, ISO_BAD_INPUT,
-                        "depth %g less prelude %g and coda %g cannot be %g equal passes",
+                        "depth %g less prelude %g and coda %g does not divide into %g equal passes",
                         split->depth, split->prelude, split->coda, r);
     const double inject = split->inject ? 1.0 / 6 : 0; /* in layers */
     const double layer = isnan(n) ? layer_of_d : n / (outside + recur + inject);

@@ -83,7 +83,7 @@ static const char *movement(const struct iso_delta *d)
     if (d->high < 0)
         return named ? "each recurrence is worth less"
                      : "each recurrence is worth less, but that is a small part of the change";
-    return "no change of what a recurrence is worth is shown";
+    return "no change in the worth of a recurrence is shown";
 }
 
 /* Which estimator speaks, and why. */
@@ -146,10 +146,10 @@ static const char *sentence(const struct iso_variant *v, const struct iso_recipe
         return iso_arena_printf(arena, "%s: %s; phi changes by %+.3f (%s)%s. Trust: %s.",
                                 v->own.name, verdict, iso_plain_zero(d->delta_phi, 3),
                                 reason(v, arena), consequence(d, arena), trust);
-    return iso_arena_printf(arena,
-                            "%s: %s; phi changes by %+.3f [%+.3f, %+.3f] (%s), %s%s. Trust: %s.",
-                            v->own.name, verdict, iso_plain_zero(d->delta_phi, 3), d->low, d->high,
-                            reason(v, arena), movement(d), consequence(d, arena), trust);
+    return iso_arena_printf(
+        arena, "%s: %s; phi changes by %+.3f [%+.3f, %+.3f] (%s), %s%s. Trust: %s.", v->own.name,
+        verdict, iso_plain_zero(d->delta_phi, 3), iso_plain_zero(d->low, 3),
+        iso_plain_zero(d->high, 3), reason(v, arena), movement(d), consequence(d, arena), trust);
 }
 
 /* Why phi of the recipe cannot be believed, or NULL. */

@@ -25,7 +25,7 @@ struct iso_launch_options {
     const char *prologue;     /* shell commands at the head of a task; NULL: none */
     const char *const *flags; /* further flags for sbatch */
     size_t n_flags;
-    int nodes;        /* that the ranks of a run are on; 0: as the cluster likes */
+    int nodes;        /* that the ranks of a run are on; 0: the cluster decides */
     int per_task;     /* runs that one task trains side by side */
     int at_once;      /* tasks of an array that may run at once, 0: all */
     bool mem_per_cpu; /* ask for memory by CPU, not by node */

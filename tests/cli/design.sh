@@ -45,6 +45,8 @@ P
 sed 's/^name: again$/name: grid/' "$tmp/again.yaml" | cmp - "$tmp/grid.yaml" || fail "another grid the second time"
 grep -q '^phi would come out within +-0\.[0-9]* (95 %)$' "$tmp/page" || fail "page: $(cat "$tmp/page")"
 grep -q "from a fit to the runs given ($pilot)" "$tmp/page" || fail "what it rests on: $(cat "$tmp/page")"
+"$iso" design "${given[@]}" --hours 1 --from examples/wandb_export.csv 2>"$tmp/err" && fail "no architecture"
+grep -q 'the architecture, --arch depth' "$tmp/err" || fail "$(cat "$tmp/err")"
 grep -q '^# Made by: isodepth design --data DIR --hours 1 ' "$tmp/grid.yaml" || fail "the comment"
 
 # More values of r, a better phi; a second recipe shares the hours and has a grid of its own.

@@ -129,6 +129,18 @@ fi
 
 "$fit" fit examples/paper_baseline.csv --phi 1 --starts 20 --resamples 0 | grep -q 'phi = 1.000   (held fixed)' ||
     fail "--phi 1"
+"$fit" fit examples/paper_baseline.csv --phi 1 --starts 20 --resamples 0 | grep -q 'φ was given, not measured\.$' ||
+    fail "a held phi passes for a measurement"
+# On a terminal the page fits its width; in a pipe a sentence is one line.
+COLUMNS=80 python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
+    "$fit" fit examples/paper_baseline.csv --starts 20 --resamples 40 </dev/null >"$work/screen"
+python3 - "$work/screen" <<'P' || fail "the page on a terminal"
+import re, sys
+lines = re.sub("\x1b\\[[0-9;]*[A-Za-z]", "", open(sys.argv[1], encoding="utf8", newline="\n").read()).splitlines()
+assert any(line.startswith("Caution, one_phi") for line in lines), lines[:9]
+wide = [line for line in lines if len(line) > 80]
+assert len(lines) > 80 and not wide, wide
+P
 "$fit" fit examples/paper_baseline.csv --law parcae --starts 20 --resamples 0 | grep -q '^Law parcae' || fail "parcae"
 ! "$fit" version -v | grep -q '^nlopt *yes' ||
     "$fit" fit examples/paper_baseline.csv --solver lbfgs --starts 100 --resamples 0 | grep -q '^phi = 0.458' ||
@@ -197,6 +209,7 @@ expect() { # CODE WORDS ARGUMENTS...
 expect 2 'Did you mean joint' fit examples/paper_baseline.csv --law jiont
 expect 2 'expected .*, found "twice"' fit examples/paper_baseline.csv --injection twice
 expect 2 'use --law chinchilla' fit examples/paper_baseline.csv --by r
+expect 1 'grids: a directory without runs.csv' fit grids
 expect 2 'law chinchilla has no phi' fit examples/paper_baseline.csv --law chinchilla --phi 1
 expect 2 'needs at least 40 refits, found 1;' fit examples/paper_baseline.csv --resamples 1
 expect 1 'no-such-file.csv' fit no-such-file.csv

@@ -56,7 +56,7 @@ shown compare group.csv --group "$group" --starts 5 --json
 grep -qF 'b\u009b' out || fail "compare --json says: $(cat -v out)"
 "$I" fit "$runs" --starts 5 --resamples 0 --json | sed 's/"trust": "[a-z]*"/"trust": "\\u001b[31mgood"/' >fit.json
 "$I" predict fit.json "$runs" >out 2>&1 || fail "predict: $(cat -v out)"
-grep -qF 'checks say: \x1b[31mgood' out || fail "predict says: $(cat -v out)"
+grep -qF 'checks of the fit say: \x1b[31mgood' out || fail "predict says: $(cat -v out)"
 
 # A grid whose name has a line end: its study can be read.
 echo 'a few words to pack and to plan with, twice and more than twice' >text.txt

@@ -38,6 +38,16 @@ grep -qx '  from a fit to the runs given (examples/paper_baseline.csv),' "$work/
 grep -q 'from the pocket study (docs/results/pocket/base.csv)' "$work/page" || fail "a pocket grid: $(cat "$work/page")"
 "$B"/isodepth power grids/paper.yaml --from docs/results/pocket/base.csv "${quick[@]}" >"$work/page"
 grep -q 'Warning: the grid reaches 3.3e+06 times beyond' "$work/page" || fail "far away: $(cat "$work/page")"
+# Tables with other names: the grid's, and the pilot's.
+export=examples/wandb_export.csv
+how=(--arch "depth=10,prelude=1,coda=1" --where recipe=base)
+for tables in "grids/pocket.yaml --from $export" "$export"; do
+    # shellcheck disable=SC2086 # words
+    "$B"/isodepth power $tables "${how[@]}" "${quick[@]}" >"$work/page" || fail "power $tables"
+    grep -q '  phi = 0.913, noise of ln L' "$work/page" || fail "power $tables: $(cat "$work/page")"
+done
+"$B"/isodepth power grids/pocket.yaml --from $export 2>"$work/err" && fail "no architecture"
+grep -q 'the architecture, --arch depth' "$work/err" || fail "$(cat "$work/err")"
 # Ten times less noise: ten times narrower.
 "$B"/isodepth power grids/paper.yaml "${quick[@]}" --noise 3.3e-4 --cell-noise 1.8e-4 --json |
     python3 -c '

@@ -120,11 +120,13 @@ grep -q '^Not checked to the end, because nothing was resampled: bounds, heavy_t
 echo '[]' >"$work/empty.json"
 fails 'empty.json: an empty table' fit "$work/empty.json"
 head -n 1 $dir/plain.csv >"$work/header.csv"
-fails 'header.csv: the table has no rows, or --where keeps none' fit "$work/header.csv"
+fails 'header.csv: the table has no rows$' fit "$work/header.csv"
+fails 'plain.csv: no row meets --where$' fit $dir/plain.csv --where 'r=16'
+fails 'cannot be measured; use --law chinchilla$' fit $dir/plain.csv --where 'r=1'
 
 # A parameter that is held stays where it is, by its own name or as E.
 fit $dir/plain.csv --fix E=1.69 --fix alpha=0.3 >"$work/fixed.json"
 grep -q '"E": 1.69' "$work/fixed.json" && grep -q '"alpha": 0.3,' "$work/fixed.json" || fail "--fix"
 ! fit $dir/plain.csv --fix Q=1 2>"$work/err" || fail "a parameter that is not there"
-grep -q 'law joint has no parameter Q' "$work/err" || fail "$(cat "$work/err")"
+grep -q 'law joint has no parameter Q; it has A, alpha, B, beta, E, phi$' "$work/err" || fail "$(cat "$work/err")"
 echo ok

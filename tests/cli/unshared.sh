@@ -104,7 +104,7 @@ for name in ("desk", "desk_unshared"):
 PY
 fit() { "$I" fit desk.csv desk_unshared.csv --resamples 0 --starts 50 "$@"; }
 fit >plain.txt
-grep -q '^Note: r = 1 are the [0-9]* plain runs; the [0-9]* of the unshared control are left out (anchor plain)\.$' plain.txt &&
+grep -q '^Note: the r = 1 runs are the [0-9]* plain runs; the [0-9]* of the unshared control are left out (anchor plain)\.$' plain.txt &&
     grep -q 'of the unshared control, and the anchor is plain' plain.txt || fail "the default: $(cat plain.txt)"
 [ "$(head -n 1 plain.txt)" = "$(fit --anchor plain | head -n 1)" ] || fail "plain"
 "$I" fit desk.csv --resamples 0 --starts 50 --json >base.json

@@ -88,20 +88,24 @@ static void test_choice(void **state)
     (void)state;
     const size_t n = POINTS;
     check_anchor(PLAIN | LOOPED, NULL, ISO_ANCHOR_PLAIN, n, 0, NULL);
-    check_anchor(PLAIN | LOOPED | CONTROL, NULL, ISO_ANCHOR_PLAIN, n, 0,
-                 "r = 1 are the 20 plain runs; the 60 of the unshared control are left out (anchor "
-                 "plain)");
-    check_anchor(LOOPED | CONTROL, NULL, ISO_ANCHOR_UNSHARED, 0, 3 * n,
-                 "r = 1 are the 60 runs of the unshared control; the 0 plain ones are left out "
-                 "(anchor unshared)");
-    check_anchor(PLAIN | LOOPED | CONTROL, "unshared", ISO_ANCHOR_UNSHARED, 0, 3 * n,
-                 "r = 1 are the 60 runs of the unshared control; the 20 plain ones are left out "
-                 "(anchor unshared)");
+    check_anchor(
+        PLAIN | LOOPED | CONTROL, NULL, ISO_ANCHOR_PLAIN, n, 0,
+        "the r = 1 runs are the 20 plain runs; the 60 of the unshared control are left out (anchor "
+        "plain)");
+    check_anchor(
+        LOOPED | CONTROL, NULL, ISO_ANCHOR_UNSHARED, 0, 3 * n,
+        "the r = 1 runs are the 60 runs of the unshared control; the 0 plain ones are left out "
+        "(anchor unshared)");
+    check_anchor(
+        PLAIN | LOOPED | CONTROL, "unshared", ISO_ANCHOR_UNSHARED, 0, 3 * n,
+        "the r = 1 runs are the 60 runs of the unshared control; the 20 plain ones are left out "
+        "(anchor unshared)");
     check_anchor(PLAIN | LOOPED | CONTROL, "both", ISO_ANCHOR_BOTH, n, 3 * n,
-                 "r = 1 are 20 plain runs and 60 of the unshared control (anchor both)");
-    check_anchor(LOOPED | CONTROL, "plain", ISO_ANCHOR_PLAIN, 0, 0,
-                 "r = 1 are the 0 plain runs; the 60 of the unshared control are left out (anchor "
-                 "plain)");
+                 "the r = 1 runs are 20 plain runs and 60 of the unshared control (anchor both)");
+    check_anchor(
+        LOOPED | CONTROL, "plain", ISO_ANCHOR_PLAIN, 0, 0,
+        "the r = 1 runs are the 0 plain runs; the 60 of the unshared control are left out (anchor "
+        "plain)");
 }
 
 static double phi_of(const struct iso_runs *runs)

@@ -125,6 +125,8 @@ static void test_nearest(void **state)
     assert_string_equal(iso_nearest("paln", nth_word, words), "plan");
     assert_string_equal(iso_nearest("comparr", nth_word, words), "compare");
     assert_null(iso_nearest("xyzzy", nth_word, words));
+    const char *letters[] = {"a", "b", NULL};
+    assert_null(iso_nearest("n", nth_word, letters));
 }
 
 static void test_path(void **state)
@@ -157,6 +159,34 @@ static void test_wrap(void **state)
     iso_str_clear(&s);
     iso_str_wrap(&s, "unbreakable word", 0, 4);
     assert_string_equal(s.text, "unbreakable\nword");
+    iso_str_release(&s);
+}
+
+static void test_wrap_page(void **state)
+{
+    (void)state;
+    struct iso_str s = {0};
+    /* A sentence, a row with a text at its end, one with a number, a header, and bold, which takes
+     * no room. */
+    iso_str_wrap_page(&s,
+                      "A sentence that is longer than the thirty columns.\n\nName  found\n"
+                      "\u03c6     one law does not describe every r\n"
+                      "a longer name  with a number  1.2345\n"
+                      "\033[1mName\033[0m  \033[1mlarge sizes\033[0m  \033[1mwide header\033[0m\n"
+                      "\033[1mCaution\033[0m: one law for every r is wrong\n",
+                      30);
+    assert_string_equal(s.text,
+                        "A sentence that is longer than\nthe thirty columns.\n\nName  found\n"
+                        "\u03c6     one law does not\n      describe every r\n"
+                        "a longer name  with a number  1.2345\n"
+                        "\033[1mName\033[0m  \033[1mlarge sizes\033[0m  \033[1mwide header\033[0m\n"
+                        "\033[1mCaution\033[0m: one law for every r\nis wrong\n");
+    iso_str_clear(&s);
+    iso_str_wrap_page(&s, "phi = 0.46   trust: good   (bootstrap over 24 cells)", 40);
+    assert_string_equal(s.text, "phi = 0.46   trust: good\n(bootstrap over 24 cells)");
+    iso_str_clear(&s);
+    iso_str_wrap_page(&s, "", 40);
+    assert_string_equal(iso_str_text(&s), "");
     iso_str_release(&s);
 }
 
@@ -743,6 +773,7 @@ int main(void)
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_wrap_page),
         cmocka_unit_test(test_path),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_json_bad_bytes),

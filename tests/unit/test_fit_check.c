@@ -141,7 +141,7 @@ static void test_word(void **state)
     char where[64];
     snprintf(where, sizeof where, "synthetic:%d (loss 26.5)", s->runs.at[row].line);
     assert_non_null(strstr(outliers->message, where));
-    assert_non_null(strstr(outliers->message, "without, φ would be 0.4"));
+    assert_non_null(strstr(outliers->message, "without them, φ would be 0.4"));
     assert_true(outliers->value > 6 && outliers->threshold == 6);
 }
 

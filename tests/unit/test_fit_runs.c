@@ -57,6 +57,8 @@ static const struct {
     {HEADER "1e18,2,5e7,4e7,1e6,1e9,3.1x\n", "t:2: column loss: \"3.1x\" is not a number"},
     {"budget;n_once;tokens;loss\n1e18;1e8;1e9;3,14\n",
      "t:2: column loss: \"3,14\" is not a number; write decimals with a point"},
+    {HEADER "1e18,2,5e7,4e7,1e6,\"1,000,000\",3.1\n",
+     "t:2: column tokens: \"1,000,000\" is not a number; write it without commas"},
     {HEADER "1e18,2,5e7,4e7,1e6,1e999,3.1\n", "t:2: column tokens: \"1e999\" is not a number"},
     {"n,tokens (B),loss\n1e8,1e300,3\n", "t:2: column tokens (B): 1e300 is too large"},
     {"n,tokens,loss\n1e200,1e200,3\n", "t:2: parameters and tokens: more than can be meant"},

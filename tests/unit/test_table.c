@@ -198,8 +198,8 @@ static void test_split(void **state)
     iso_runs_release(&runs);
     const struct iso_runs_how odd = {.arch = "depth=21,prelude=2,coda=2"};
     assert_int_equal(read_as(&runs, looped, &odd, &err), ISO_BAD_INPUT);
-    assert_string_equal(err.msg,
-                        "t:2: depth 21 less prelude 2 and coda 2 cannot be 4 equal passes");
+    assert_string_equal(
+        err.msg, "t:2: depth 21 less prelude 2 and coda 2 does not divide into 4 equal passes");
     iso_runs_release(&runs);
 }
 
