@@ -368,6 +368,7 @@ static void test_verdict(void **state)
         analysis.fit.n_param = ISO_P_SHAPE + 1;
         analysis.fit.phi_param = ISO_P_SHAPE;
         analysis.fit.use[ISO_P_SHAPE] = (struct iso_param_use){iso_law_joint.param, NAN, SIZE_MAX};
+        analysis.fit.lower[ISO_P_SHAPE] = -3, analysis.fit.upper[ISO_P_SHAPE] = 3; /* not held */
         analysis.fit.phi = 0.5 * (cases[i].low + cases[i].high);
         analysis.derived.n_equivalents = 1;
         analysis.derived.equivalent = &plain;
