@@ -334,8 +334,9 @@ void iso_str_wrap(struct iso_str *out, const char *text, size_t indent, size_t w
 /* Where the last cell of a line begins, behind two spaces or more; 0 in a line without cells. */
 static size_t last_cell(const char *line)
 {
+    const size_t len = strlen(line);
     size_t at = 0;
-    for (size_t i = strspn(line, " ") + 3; i < strlen(line); i++)
+    for (size_t i = strspn(line, " ") + 3; i < len; i++)
         if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ')
             at = i;
     return at;
