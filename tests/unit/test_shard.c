@@ -1,4 +1,5 @@
 /* Checksums, shards and the loader: round trips, damage of every kind, the order of rows. */
+#include "folder.h"
 #include "test.h"
 
 #include "base/hash.h"
@@ -9,25 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static char dir[64];
-
 static char *in_dir(char buf[128], const char *name)
 {
     snprintf(buf, 128, "%s/%s", dir, name);
     return buf;
-}
-
-static int make_dir(void **state)
-{
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/isodepth-shard-XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    return iso_dir_remove(dir) ? 0 : -1;
 }
 
 /* Answers of the reference implementation (Python's xxhash 3) on b[i] = i*i*7 + i*13 + 5. */

@@ -1,4 +1,5 @@
 /* sweep: conditions, records, results, the store. */
+#include "folder.h"
 #include "test.h"
 
 #include "base/file.h"
@@ -164,21 +165,6 @@ static void test_result(void **state)
         else
             assert_int_equal(rec.state, ISO_STATE_PLANNED);
     }
-}
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/iso_sweep_XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    return iso_dir_remove(dir) ? 0 : -1;
 }
 
 static void test_progress(void **state)
