@@ -1,6 +1,7 @@
 /* Choices: see choices.h. */
 #include "cmd/choices.h"
 
+#include "cmd/design_grid.h"
 #include "data/bestfit.h"
 #include "data/loader.h"
 #include "data/reader.h"
@@ -50,17 +51,7 @@ const struct iso_choice iso_choice_injections = {"Injection", injection_name, NU
 NAME_AND_HELP(loop, iso_loops, help)
 const struct iso_choice iso_choice_loops = {"Loop mechanisms", loop_name, loop_help};
 
-/* What a study can be compared with: every mechanism but the base's, and the base's truncated. */
-static const char *recipe_name(size_t i)
-{
-    size_t n = 0;
-    for (size_t k = 0; iso_loops[k]; k++)
-        if (iso_loops[k]->looped && iso_loops[k] != &iso_loop_linear && n++ == i)
-            return iso_loops[k]->name;
-    return i == n ? "truncated" : NULL;
-}
-
-const struct iso_choice iso_choice_recipes = {"Recipes", recipe_name, NULL};
+const struct iso_choice iso_choice_recipes = {"Recipes", iso_design_recipe, NULL};
 
 static const char *column_name(size_t i)
 {

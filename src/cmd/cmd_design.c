@@ -435,12 +435,17 @@ static void put_page(struct iso_str *out, struct design *d, const struct iso_pro
     put_speed(out, d);
     for (size_t g = 0; d->a->out && g < d->n_grids; g++)
         iso_str_printf(out, "%s %s", g ? " and" : "Written:", grid_path(d, g));
-    if (d->a->out)
-        iso_str_printf(out, "\nNext: isodepth sweep %s --data %s --out STUDY --adapt\n", d->a->out,
-                       d->a->data);
-    if (d->a->out && d->a->compare)
-        iso_str_printf(out, "then: isodepth sweep %s --data %s --out STUDY_%s --reuse STUDY\n",
-                       grid_path(d, 1), d->a->data, d->a->compare);
+    if (!d->a->out)
+        return;
+    iso_str_printf(out, "\nNext: isodepth sweep %s --data %s --out STUDY --adapt\n", d->a->out,
+                   d->a->data);
+    if (!d->a->compare)
+        return;
+    iso_str_printf(out, "then: isodepth sweep %s --data %s --out STUDY_%s --reuse STUDY\n",
+                   grid_path(d, 1), d->a->data, d->a->compare);
+    if (iso_str_eq(d->a->compare, ISO_DESIGN_CONTROL))
+        iso_str_puts(out, "and:  isodepth fit STUDY STUDY_" ISO_DESIGN_CONTROL
+                          " --anchor " ISO_DESIGN_CONTROL "\n");
 }
 
 static enum iso_status show(struct design *d, const struct iso_prospect *p)

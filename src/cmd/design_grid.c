@@ -1,6 +1,8 @@
 /* Settings and files of designed grids: see design_grid.h. */
 #include "cmd/design_grid.h"
 
+#include "loop/loop.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -54,13 +56,28 @@ enum iso_status iso_design_settings(struct iso_grid *grid, const struct iso_numb
     return ISO_OK;
 }
 
+/* Recipes that are no loop mechanism: the base's loop with one setting changed. */
+static const struct {
+    const char *name, *key, *value;
+} changed[] = {{"truncated", "bptt", "half"}, {ISO_DESIGN_CONTROL, "share", "false"}};
+
+const char *iso_design_recipe(size_t i)
+{
+    size_t n = 0;
+    for (size_t k = 0; iso_loops[k]; k++)
+        if (iso_loops[k]->looped && iso_loops[k] != &iso_loop_linear && n++ == i)
+            return iso_loops[k]->name;
+    return i - n < sizeof changed / sizeof *changed ? changed[i - n].name : NULL;
+}
+
 /* "loop: hyper" or "bptt: half", with this between key and value. */
 static void put_recipe(struct iso_str *out, const char *recipe, const char *between)
 {
-    if (iso_str_eq(recipe, "truncated"))
-        iso_str_printf(out, "bptt%shalf", between);
-    else
-        iso_str_printf(out, "loop%s%s", between, recipe);
+    const char *key = "loop", *value = recipe;
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
+        if (iso_str_eq(recipe, changed[i].name))
+            key = changed[i].key, value = changed[i].value;
+    iso_str_printf(out, "%s%s%s", key, between, value);
 }
 
 enum iso_status iso_design_change(struct iso_grid *grid, struct iso_arena *arena,

@@ -22,8 +22,8 @@ static const struct origin {
      0.36705, 1.5667, 0.45792, 3.31e-3, 1.76e-3, NAN},
     {"the pocket study", "docs/results/pocket/base.csv", 3.2e11, 6.6e12, 6.9937, 0.17576, 1159.3,
      0.57535, 3.4848, 0.91301, 7.39e-3, 5.31e-3, 3.0675},
-    {"the pilot of the desk study", "docs/results/desk/pilot.csv", 4e12, 1.6e13, 58.000, 0.41127,
-     416.33, 0.44958, 3.0590, 0.52964, 3.772e-3, 5.357e-3, 2.6937},
+    {"the desk study", "docs/results/desk/base.csv", 1.5e12, 9e13, 12.927, 0.22146, 42.341, 0.24078,
+     1.9481, 0.51764, 1.0896e-2, 1.1094e-2, 2.6937},
 };
 
 static void assume(struct iso_power_options *options, const struct origin *from)

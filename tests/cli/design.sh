@@ -66,6 +66,17 @@ assert flops / 100e9 <= 3600
 P
 "$iso" design "${given[@]}" --hours 1 --compare truncated --out "$tmp/pair.yaml" >/dev/null || fail "--compare truncated"
 grep -q '^bptt: half' "$tmp/pair_truncated.yaml" || fail "truncated"
+# The control has the cells of the looped runs, and the page says how to fit against it.
+"$iso" design "${given[@]}" --hours 1 --compare unshared --out "$tmp/pair.yaml" >"$tmp/page" || fail "--compare unshared"
+"$iso" plan "$tmp/pair_unshared.yaml" --csv >"$tmp/control.csv" || fail "the control's grid"
+"$iso" plan "$tmp/pair.yaml" --csv >"$tmp/base.csv" || fail "the grid beside the control"
+python3 - "$tmp/base.csv" "$tmp/control.csv" <<'P' || fail "the control"
+import csv, sys
+base, control = (list(csv.DictReader(open(f))) for f in sys.argv[1:])
+cells = lambda rows: sorted((q["budget"], q["iterations"], q["d_model"]) for q in rows if q["iterations"] != "1")
+assert cells(base) == cells(control) and all(q["share"] == "0" and q["r"] == "1" for q in control)
+P
+grep -q '^and:  isodepth fit STUDY STUDY_unshared --anchor unshared$' "$tmp/page" || fail "how to fit: $(cat "$tmp/page")"
 # Other r, other depths: every r divides the looped layers.
 "$iso" design "${given[@]}" --hours 1 --r 1,3 --out "$tmp/three.yaml" >/dev/null && "$iso" plan "$tmp/three.yaml" >/dev/null ||
     fail "r = 3"

@@ -95,7 +95,7 @@ static void test_evening(void **state)
 {
     (void)state;
     synth_candidates(candidates);
-    check(8, 4e12, 1.6e13);
+    check(8, 1.5e12, 9e13);
 }
 
 static void test_hour(void **state)

@@ -611,7 +611,7 @@ static void test_power_assumes(void **state)
     (void)state;
     static const char *const tables[] = {"examples/paper_baseline.csv",
                                          "docs/results/pocket/base.csv",
-                                         "docs/results/desk/pilot.csv"};
+                                         "docs/results/desk/base.csv"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         struct iso_runs runs = {0};
         struct iso_power_options learnt = iso_power_defaults(), assumed = learnt;
