@@ -162,8 +162,9 @@ static enum iso_status parse_rows(struct iso_csv *csv, struct reader *r)
             csv->n_col = r->n;
             st = check_header(csv, r, line);
         } else if (r->n != csv->n_col) {
-            st = iso_fail(r->err, ISO_BAD_INPUT, "%s:%d: %zu fields, but the header has %zu",
-                          r->path, line, r->n, csv->n_col);
+            st = iso_fail(r->err, ISO_BAD_INPUT, "%s:%d: %zu fields, but the header has %zu%s",
+                          r->path, line, r->n, csv->n_col,
+                          csv->n_col == 1 ? "; is this a table?" : "");
         } else {
             *ISO_PUSH(rows, n, room) = (struct iso_csv_row){keep_fields(r), line};
         }

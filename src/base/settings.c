@@ -224,8 +224,8 @@ static const struct iso_key *follow_path(const struct iso_key *keys, void **targ
     return keys;
 }
 
-enum iso_status iso_settings_set(struct iso_settings *s, void *target, const struct iso_key *keys,
-                                 const char *assignment)
+static enum iso_status assign(struct iso_settings *s, void *target, const struct iso_key *keys,
+                              const char *assignment)
 {
     const char *equals = strchr(assignment, '=');
     if (!equals || equals == assignment)
@@ -246,6 +246,13 @@ enum iso_status iso_settings_set(struct iso_settings *s, void *target, const str
                         s->path, assignment);
     list->child->line = 0; /* there is no file to point into */
     return read_key(s, target, key, list->child);
+}
+
+enum iso_status iso_settings_set(struct iso_settings *s, void *target, const struct iso_key *keys,
+                                 const char *assignment)
+{
+    const enum iso_status st = assign(s, target, keys, assignment);
+    return st == ISO_BAD_INPUT ? ISO_USAGE : st; /* no file is wrong, but what was typed */
 }
 
 static void write_keys(struct iso_str *out, const void *target, const struct iso_key *keys,

@@ -89,8 +89,8 @@ static enum iso_status store_number(struct line *l, const struct iso_opt *opt, c
     int64_t whole;
     bool integer = opt->kind == ISO_OPT_INT;
     if (integer ? !iso_parse_int(value, &whole) : !iso_parse_double(value, &x))
-        return iso_fail(l->err, ISO_USAGE, "--%s: expected a %snumber, found \"%s\"", opt->name,
-                        integer ? "whole " : "", value);
+        return iso_fail(l->err, ISO_USAGE, "--%s: expected a %s, found \"%s\"", opt->name,
+                        integer ? "whole number" : "number such as 0.5 or 7e9", value);
     if (integer)
         x = (double)whole;
     if ((opt->min != 0 || opt->max != 0) && (x < opt->min || x > opt->max))

@@ -142,7 +142,7 @@ static enum iso_status hold(struct iso_design *x, const struct iso_fixed *fixed,
         const char *natural = p < ISO_P_SHAPE ? shared_params[p].natural : NULL;
         iso_str_printf(&names, "%s%s", p ? ", " : "", natural ? natural : x->name[p]);
     }
-    enum iso_status st = iso_fail(err, ISO_BAD_INPUT, "law %s has no parameter %s; it has %s",
+    enum iso_status st = iso_fail(err, ISO_USAGE, "law %s has no parameter %s; it has %s",
                                   x->law->name, fixed->name, iso_str_text(&names));
     iso_str_release(&names);
     return st;

@@ -173,14 +173,14 @@ grep -q 'no-such.yaml: cannot open: No such file or directory' "$tmp/err" || fai
 "$iso" plna 2>"$tmp/err"
 [ $? = 2 ] && grep -q 'Did you mean "plan"?' "$tmp/err" || fail "nearest command"
 "$iso" plan --tflops=x grids/paper.yaml 2>"$tmp/err"
-[ $? = 2 ] && grep -q -- '--tflops: expected a number, found "x"' "$tmp/err" || fail "bad number"
+[ $? = 2 ] && grep -q -- '--tflops: expected a number such as 0.5 or 7e9, found "x"' "$tmp/err" || fail "bad number"
 for set in 'r=[1, 2.5]' 'seeds=[1, 1.5]'; do
     "$iso" plan grids/demo.yaml --set "$set" >/dev/null 2>"$tmp/err"
-    [ $? = 1 ] && grep -q "^isodepth: --set: ${set%%=*}: expected whole numbers" "$tmp/err" ||
+    [ $? = 2 ] && grep -q "^isodepth: --set: ${set%%=*}: expected whole numbers" "$tmp/err" ||
         fail "--set $set"
 done
 "$iso" plan --shape r=2.5,s=10 >/dev/null 2>"$tmp/err"
-[ $? = 1 ] && grep -q -- '--shape: r: expected a whole number' "$tmp/err" || fail "--shape with half an r"
+[ $? = 2 ] && grep -q -- '--shape: r: expected a whole number' "$tmp/err" || fail "--shape with half an r"
 "$iso" plan --shape r=4,s=10 --set depth=8 >/dev/null 2>"$tmp/err"
 [ $? = 2 ] && grep -q -- '--set .* belong to a grid file' "$tmp/err" || fail "--shape with --set"
 "$iso" plan --json -- grids/paper.yaml >/dev/null || fail "-- ends options"

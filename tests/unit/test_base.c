@@ -365,7 +365,7 @@ static void test_settings(void **state)
     struct iso_settings settings = {&arena, "--set", &err};
     assert_int_equal(iso_settings_set(&settings, &s, sample_keys, "widths=[1,2,3]"), ISO_OK);
     assert_int_equal(s.widths.n, 3);
-    assert_int_equal(iso_settings_set(&settings, &s, sample_keys, "depht=3"), ISO_BAD_INPUT);
+    assert_int_equal(iso_settings_set(&settings, &s, sample_keys, "depht=3"), ISO_USAGE);
     assert_string_equal(err.msg, "--set: unknown key depht. Did you mean depth?");
 
     struct iso_str out = {0};
