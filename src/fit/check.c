@@ -73,7 +73,8 @@ const struct iso_check iso_check_table[] = {
         .name = "offset",
         .statistic = "F test of a step in ln L between r = 1 and looped runs, likewise",
         .reason = "above the 0.5 % point of F: one clean study in 200",
-        .advice = "tune r = 1 and looped runs alike; data, code and schedule must be the same",
+        .advice = "tune r = 1 and looped runs alike, on the same data; the unshared control "
+                  "(share: false) tells what the graph alone costs",
         .phi_only = true,
         .run = iso_check_offset,
     },
