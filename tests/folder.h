@@ -1,10 +1,9 @@
-/* A folder of its own for each test, as cmocka's fixtures: `dir`, in which the test leaves files
- * and no folders. */
+/* A folder of its own for each test, as cmocka's fixtures: `dir`, removed with all that is in it.
+ */
 #ifndef ISO_TESTS_FOLDER_H
 #define ISO_TESTS_FOLDER_H
 
-#include "base/file.h"
-
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,10 +16,16 @@ static int make_dir(void **state)
     return mkdtemp(dir) ? 0 : -1;
 }
 
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
 static int remove_dir(void **state)
 {
     (void)state;
-    return iso_dir_remove(dir) ? 0 : -1;
+    return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 #endif

@@ -28,7 +28,7 @@ for table in rates rates_truncated rates_hyper base truncated hyper unshared bey
     ! cut -d, -f1-60 "$dir/first.out/$table.csv" | grep -q ',failed,' || fail "failed runs in $table.csv"
     ! grep -q "$dir" "$dir/first.out/$table.csv" || fail "a path of this machine in $table.csv"
 done
-for file in fit.txt fit_unshared.txt compare.txt fit.json compare.json probes.txt figures/isoflops.svg; do
+for file in fit.txt fit_unshared.txt compare.txt compare_controlled.txt fit.json compare.json probes.txt figures/isoflops.svg; do
     [ -s "$dir/first.out/$file" ] || fail "no $file"
 done
 mkdir "$dir/second.out"

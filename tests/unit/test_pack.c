@@ -1,4 +1,5 @@
 /* Packing: the shuffle, duplicates, the pipeline, drift.  How rows are filled: test_bestfit.c. */
+#include "folder.h"
 #include "test.h"
 
 #include "base/mem.h"
@@ -12,9 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-static char dir[64];
 
 static char *in_dir(char buf[192], const char *name)
 {
@@ -24,34 +24,8 @@ static char *in_dir(char buf[192], const char *name)
 
 static void empty_dir(const char *path)
 {
-    char **names, file[256];
-    size_t n;
-    if (iso_dir_list(&names, &n, path, NULL) != ISO_OK)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        snprintf(file, sizeof file, "%s/%s", path, names[i]);
-        if (iso_dir_exists(file)) {
-            empty_dir(file);
-            rmdir(file);
-        } else {
-            unlink(file);
-        }
-    }
-    iso_dir_list_free(names, n);
-}
-
-static int make_dir(void **state)
-{
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/isodepth-pack-XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    empty_dir(dir);
-    return rmdir(dir);
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    assert_int_equal(mkdir(path, 0700), 0);
 }
 
 /* ---- the shuffle ---- */

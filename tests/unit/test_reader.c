@@ -1,5 +1,6 @@
 /* Readers of text, JSONL and token files: documents, compression, directories, places in messages,
  * skipping.  Parquet is in test_parquet.c, damage in test_damage.c. */
+#include "folder.h"
 #include "test.h"
 
 #include "base/file.h"
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char dir[64];
 
 static char *in_dir(const char *name)
 {
@@ -597,21 +596,6 @@ static void test_token_streams(void **state)
     free(tokens);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/iso_reader_XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    char command[600];
-    snprintf(command, sizeof command, "rm -r '%s'", dir);
-    return system(command);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -634,5 +618,5 @@ int main(void)
         cmocka_unit_test(test_standard_input),
         cmocka_unit_test(test_token_streams),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

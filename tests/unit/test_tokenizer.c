@@ -1,5 +1,6 @@
 /* Tokenizers: ids against Debian's spm_encode on difficult lines, round trips, training,
  * damaged models. */
+#include "folder.h"
 #include "test.h"
 
 #include "base/file.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 static const char llama[] = "../shared/data/llama2_tokenizer.model";
-static char dir[64], trained[128], text_path[128];
+static char trained[128], text_path[128];
 
 /* ---- 2,000 difficult lines, by formula ---- */
 
@@ -183,20 +184,12 @@ static void write_text(const char *path)
 
 static int setup(void **state)
 {
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/isodepth-tok-XXXXXX");
-    if (!mkdtemp(dir))
+    if (make_dir(state))
         return -1;
     snprintf(trained, sizeof trained, "%s/t.model", dir);
     snprintf(text_path, sizeof text_path, "%s/text.txt", dir);
     write_text(text_path);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return iso_dir_remove(dir) ? 0 : -1;
 }
 
 static void need_library(void)
@@ -448,5 +441,5 @@ int main(void)
         cmocka_unit_test(test_damaged_model),
         cmocka_unit_test(test_unknown),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, remove_dir);
 }
