@@ -23,7 +23,7 @@ losses() { # TABLE
 }
 
 run first
-for table in rates rates_truncated rates_hyper base truncated hyper unshared beyond; do
+for table in rates rates_truncated rates_hyper base truncated hyper unshared hyper_unshared beyond; do
     [ "$(wc -l <"$dir/first.out/$table.csv")" -gt 2 ] || fail "no runs in $table.csv"
     ! cut -d, -f1-60 "$dir/first.out/$table.csv" | grep -q ',failed,' || fail "failed runs in $table.csv"
     ! grep -q "$dir" "$dir/first.out/$table.csv" || fail "a path of this machine in $table.csv"
