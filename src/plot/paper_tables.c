@@ -401,13 +401,11 @@ static void put_axes(struct iso_str *out, const struct iso_evals *e, const struc
                    iso_evals_loss(e, b, e->n_axis));
 }
 
-static void put_sizes(struct iso_str *out, const char *what, const char *format, double plain,
-                      double looped)
+static void put_counts(struct iso_str *out, const char *what, double plain, double looped)
 {
-    iso_str_puts(out, what);
-    put_number(out, format, plain);
-    put_number(out, format, looped);
-    iso_str_puts(out, " &");
+    char a[32], b[32];
+    iso_str_printf(out, "%s & %s & %s &", what, iso_format_count(a, plain),
+                   iso_format_count(b, looped));
     end_row(out);
 }
 
@@ -421,9 +419,8 @@ static void build_extrapolation(struct iso_str *out, const struct iso_paper *p)
             continue;
         iso_str_puts(out, out->len ? "\\midrule\n" : "\\begin{tabular}{@{}lrrr@{}}\n\\toprule\n");
         iso_str_printf(out, " & $r = 1$ & $r = %g$ & Gap \\\\\n\\midrule\n", run->r);
-        put_sizes(out, "Unique parameters (M)", "%.0f", iso_run_params(plain) / 1e6,
-                  iso_run_params(run) / 1e6);
-        put_sizes(out, "Training tokens (B)", "%.1f", plain->tokens / 1e9, run->tokens / 1e9);
+        put_counts(out, "Unique parameters", iso_run_params(plain), iso_run_params(run));
+        put_counts(out, "Training tokens", plain->tokens, run->tokens);
         put_losses(out, "Validation loss", plain->loss, run->loss);
         put_losses(out, "Predicted by the law", iso_fit_loss(&p->analysis->fit, plain),
                    iso_fit_loss(&p->analysis->fit, run));

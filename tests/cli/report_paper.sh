@@ -110,6 +110,7 @@ while read -r row; do
         fail "not '$row': $(cat "$dir/all/paper/tab-extrapolation.tex")"
 done <<'EOF'
 & $r = 1$ & $r = 4$ & Gap
+Training tokens & 47.0B & 47.0B
 Validation loss (nats) & $2.047$ & $2.108$ & $+0.061$
 Parametric knowledge (nats) & $2.585$ & $2.693$ & $+0.108$
 Reading comprehension (nats) & $0.980$ & $1.030$ & $+0.050$
