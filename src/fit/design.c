@@ -129,7 +129,7 @@ static enum iso_status hold(struct iso_design *x, const struct iso_fixed *fixed,
             continue;
         const double value = as_log ? log(fixed->value) : fixed->value;
         if (!(value >= x->lower[p] && value <= x->upper[p]))
-            return iso_fail(err, ISO_BAD_INPUT, "%s cannot be held at %g: its range is %g to %g",
+            return iso_fail(err, ISO_USAGE, "%s cannot be held at %g: its range is %g to %g",
                             fixed->name, fixed->value, as_log ? exp(x->lower[p]) : x->lower[p],
                             as_log ? exp(x->upper[p]) : x->upper[p]);
         x->lower[p] = x->upper[p] = value;

@@ -258,12 +258,12 @@ static void test_holding(void **state)
     assert_int_equal(iso_fit_run(&f, &runs, &o, &err), ISO_OK);
     assert_true(iso_fit_phi(&f, 4) == 0.3 && iso_fit_phi(&f, 2) != 0.3);
     o.law = &iso_law_saturating;
-    assert_int_equal(iso_fit_run(&f, &runs, &o, &err), ISO_BAD_INPUT);
+    assert_int_equal(iso_fit_run(&f, &runs, &o, &err), ISO_USAGE);
     assert_string_equal(
         err.msg, "law saturating has no parameter phi_r4; it has A, alpha, B, beta, E, phi, sigma");
     o.n_fixed = 0;
     iso_fit_fix(&o, "sigma", 1.5);
-    assert_int_equal(iso_fit_run(&f, &runs, &o, &err), ISO_BAD_INPUT);
+    assert_int_equal(iso_fit_run(&f, &runs, &o, &err), ISO_USAGE);
     assert_string_equal(err.msg, "sigma cannot be held at 1.5: its range is 0 to 1");
     iso_runs_release(&runs);
 }
