@@ -1,5 +1,4 @@
-/* A folder of its own for each test, as cmocka's fixtures: `dir`, removed with all that is in it.
- */
+/* cmocka fixtures that give each test a folder, `dir`, and remove it with everything in it. */
 #ifndef ISO_TESTS_FOLDER_H
 #define ISO_TESTS_FOLDER_H
 
@@ -22,10 +21,15 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
+static inline int remove_tree(const char *path)
+{
+    return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static int remove_dir(void **state)
 {
     (void)state;
-    return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(dir);
 }
 
 #endif

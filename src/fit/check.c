@@ -73,8 +73,9 @@ const struct iso_check iso_check_table[] = {
         .name = "offset",
         .statistic = "F test of a step in ln L between r = 1 and looped runs, likewise",
         .reason = "above the 0.5 % point of F: one clean study in 200",
-        .advice = "tune r = 1 and looped runs alike, on the same data; the unshared control "
-                  "(share: false) tells what the graph alone costs",
+        .advice =
+            "tune r = 1 and looped runs with equal care, on the same data; an unshared control "
+            "(share: false) shows how much of the step the looped graph itself causes",
         .phi_only = true,
         .run = iso_check_offset,
     },
