@@ -291,11 +291,15 @@ const char *iso_json_string(const struct iso_json *v, const char *key, const cha
     return m && m->kind == ISO_JSON_STRING ? m->string : otherwise;
 }
 
-/* Line ends and the byte order mark, which YAML and JavaScript do not keep inside a text. */
+/* Line ends, the byte order mark and what is no character: YAML and JavaScript do not keep them
+ * inside a text. */
 static const struct {
     const char *bytes, *escape;
-} escaped[] = {
-    {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}, {"\xEF\xBB\xBF", "\\ufeff"}};
+} escaped[] = {{"\xE2\x80\xA8", "\\u2028"},
+               {"\xE2\x80\xA9", "\\u2029"},
+               {"\xEF\xBB\xBF", "\\ufeff"},
+               {"\xEF\xBF\xBE", "\\ufffe"},
+               {"\xEF\xBF\xBF", "\\uffff"}};
 
 /* The escape of what `p` begins with, NULL without one; `end` is behind the text. */
 static const char *escape_of(const unsigned char *p, const unsigned char *end)

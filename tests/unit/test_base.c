@@ -382,6 +382,7 @@ static void test_settings(void **state)
                                         "\xC2\x85x\xC2\x9B",
                                         "\xE2\x80\xA8\xE2\x80\xA9",
                                         "\xEF\xBB\xBFz",
+                                        "\xEF\xBF\xBE\xEF\xBF\xBF",
                                         " a "};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         s.name = names[i];
