@@ -263,15 +263,23 @@ static size_t extra_index(struct iso_runs *runs, const char *name)
     return runs->n_extra - 1;
 }
 
-/* What a column is carried along as.  Those of read_control mean something in a table of our own
- * names, such as the one that is written, so another program's get other names. */
+/* Whether a table that is written gives this name another meaning: that of a column that it always
+ * has, where another of this table has that role (`loss` beside `val_loss`), or of read_control. */
+static bool is_taken(const struct iso_run_row *at, const char *name)
+{
+    const bool control = iso_str_eq(name, SHARE) || iso_str_eq(name, ITERATIONS);
+    return iso_runs_writes(name) || (control && !iso_run_row_has(at, ISO_ROLE_N_ONCE));
+}
+
+/* What a column is carried along as. */
 static const char *extra_name(const struct iso_run_row *at, size_t column)
 {
     const char *name = at->sheet->name[column];
-    const bool taken = iso_str_eq(name, SHARE) || iso_str_eq(name, ITERATIONS);
-    return taken && !iso_run_row_has(at, ISO_ROLE_N_ONCE)
-               ? iso_arena_printf(&at->runs->arena, "their_%s", name)
-               : name;
+    if (is_taken(at, name))
+        do
+            name = iso_arena_printf(&at->runs->arena, "their_%s", name);
+        while (iso_sheet_find(at->sheet, name) != SIZE_MAX);
+    return name;
 }
 
 /* Once for a table: names are searched one by one. */

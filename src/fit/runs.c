@@ -280,10 +280,22 @@ static void put_number(struct iso_str *out, double x)
         iso_str_puts(out, iso_format_double(buf, x));
 }
 
+static const char *const written[] = {
+    "run",    "budget", "r", "n_once",  "n_rec",   "n_inject", "n_embed", "flops_per_token",
+    "tokens", "loss",   "s", "d_model", "lr_base", "vocab",    "seq_len", "seed"};
+
+bool iso_runs_writes(const char *column)
+{
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (iso_str_eq(written[i], column))
+            return true;
+    return false;
+}
+
 void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs)
 {
-    iso_str_puts(out, "run,budget,r,n_once,n_rec,n_inject,n_embed,flops_per_token,tokens,loss,s,d_"
-                      "model,lr_base,vocab,seq_len,seed");
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        iso_str_printf(out, "%s%s", i > 0 ? "," : "", written[i]);
     for (size_t k = 0; k < runs->n_extra; k++) {
         iso_str_putc(out, ',');
         iso_csv_put(out, runs->extra_name[k]);

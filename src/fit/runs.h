@@ -121,6 +121,8 @@ void iso_runs_filter(struct iso_runs *out, const struct iso_runs *from,
                      bool (*keep)(const struct iso_run *run, const void *ctx), const void *ctx);
 /* The rows as CSV, all columns, numbers in full precision. */
 void iso_runs_write_csv(struct iso_str *out, const struct iso_runs *runs);
+/* Whether every such table has this column. */
+bool iso_runs_writes(const char *column);
 
 /* "Columns: n ← params, loss ← val/loss." and the notes, a line each; nothing where all names are
  * ours. */

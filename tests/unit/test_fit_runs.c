@@ -239,6 +239,33 @@ static void test_names_read_back(void **state)
     }
 }
 
+/* The name of a column that is written may be that of one that is carried along: the loss of this
+ * table is val_loss.  The other one gets a name that none has. */
+static void test_columns_read_back(void **state)
+{
+    (void)state;
+    static const char table[] = "name,params,flops,tokens,val_loss,loss,their_loss\n"
+                                "a,1e8,6e17,1e9,3.25,3.5,3.75\n";
+    struct iso_runs runs = {0}, again = {0};
+    struct iso_str csv = {0};
+    struct iso_err err;
+    assert_int_equal(iso_runs_add(&runs, table, strlen(table), "t", NULL, &err), ISO_OK);
+    iso_runs_write_csv(&csv, &runs);
+    if (iso_runs_add(&again, csv.text, csv.len, "u", NULL, &err) != ISO_OK)
+        fail_msg("%s", err.msg);
+    assert_true(runs.at[0].loss == 3.25 && again.at[0].loss == 3.25);
+    assert_int_equal(again.n_extra, runs.n_extra);
+    for (size_t k = 0; k < runs.n_extra; k++) {
+        assert_string_equal(again.extra_name[k], runs.extra_name[k]);
+        assert_string_equal(again.at[0].extra[k], runs.at[0].extra[k]);
+    }
+    assert_string_equal(again.at[0].extra[runs.n_extra - 2], "3.5");
+    assert_string_equal(again.at[0].extra[runs.n_extra - 1], "3.75");
+    iso_str_release(&csv);
+    iso_runs_release(&runs);
+    iso_runs_release(&again);
+}
+
 static void test_planned(void **state)
 {
     (void)state;
@@ -342,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_several_files),
         cmocka_unit_test(test_planned),
         cmocka_unit_test(test_names_read_back),
+        cmocka_unit_test(test_columns_read_back),
         cmocka_unit_test(test_study_rows),
         cmocka_unit_test(test_planned_repeats),
         cmocka_unit_test(test_points),
