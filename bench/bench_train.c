@@ -5,7 +5,12 @@
  * Prints tokens per second of the wall clock and of CPU time, the share of the speed of a product
  * that stays in the cache, and where a step's time goes; without arguments a few shapes that end
  * within seconds.  On a busy machine only CPU time means anything: a step and a product take turns,
- * and the share is that of the medians of their CPU times. */
+ * and the share is that of the medians of their CPU times.
+ *
+ * BENCH_OPS=1, for one thread: the operations by their time, too, and how many points of the share
+ * each loses.  The optimiser's products, which do not count as work, are among them. */
+#include "by_operation.h"
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "plan/lanes.h"
@@ -108,13 +113,15 @@ static void measure(struct shape s)
                                     .workers = (int)s.threads};
     spec.lanes = (size_t)iso_lanes_default((int64_t)s.batch, s.T);
     spec.micro = (size_t)iso_micro_default((int64_t)s.batch, s.T, (int64_t)spec.lanes);
-    struct iso_trainer *t = iso_trainer_new(&spec, kern, 1);
+    bool by_op = s.threads == 1 && getenv("BENCH_OPS");
+    struct iso_trainer *t = iso_trainer_new(&spec, by_op ? time_operations(kern) : kern, 1);
     struct iso_row_source source = {row, &s, 1};
     size_t n = (size_t)s.steps;
     double *wall = ISO_NEW_N(double, n), *cpu = ISO_NEW_N(double, n), *gemm = ISO_NEW_N(double, n);
     double loss, norm;
     iso_trainer_step(t, &loss, &norm, &source, &err); /* warms up */
     t->seconds_pass = t->seconds_optim = t->seconds_pack = 0;
+    forget_operations();
     uint64_t macs = t->macs;
     for (size_t i = 0; i < n; i++) {
         gemm[i] = gemm_rate(kern);
@@ -133,6 +140,8 @@ static void measure(struct shape s)
            100 * gflop / step / median(gemm, s.steps), 100 * t->seconds_pass / all,
            100 * t->seconds_optim / all, 100 * t->seconds_pack / all,
            (double)iso_trainer_bytes(&spec, kern) * 1e-9, kern->name);
+    if (by_op)
+        print_operations(all, median(gemm, s.steps));
     free(wall);
     free(cpu);
     free(gemm);

@@ -136,10 +136,25 @@ static void score_row_bwd(float *p, float *ds, float lse, float drop, float scal
     }
 }
 
+/* Asks for rows of the next head's q, k and v, towards L2.  They come from far away, and a head's
+ * lie in too many pages for the CPU to foresee them; behind the last head nothing is harmed. */
+static void fetch_next_head(const struct attn_bwd *b, size_t first, size_t rows)
+{
+    enum { LINE = 16 };
+    for (size_t t = first; t < first + rows; t++)
+        for (size_t third = 0; third < 3; third++)
+            for (size_t i = b->Q; i < 2 * b->Q; i += LINE) {
+                const float *at = b->qkv + (3 * t + third) * b->D + i;
+                _mm_prefetch((const char *)at, _MM_HINT_T1);
+            }
+}
+
 /* MR query rows: their part of p and ds, and dq += ds K. */
 static void query_group_bwd(const struct attn_bwd *b, float *p, float *ds, size_t t, size_t rows)
 {
     size_t D = b->D, Q = b->Q, width = seen(t, rows, b->c0, b->n);
+    if (b->c0 == 0) /* once a head */
+        fetch_next_head(b, t, rows);
     multiply_rows(p, BWD_KEYS, (struct lhs){b->qkv + t * 3 * D, 3 * D, 1, 0},
                   packed_rhs(b->keys_t, Q), Q, rows, width, false);
     multiply_rows(ds, BWD_KEYS, (struct lhs){b->dout + t * D, D, 1, 0}, packed_rhs(b->values_t, Q),
