@@ -114,27 +114,33 @@ static void find_peers(const char *table)
 
 /* --- products --- */
 
+/* A product runs over `sets` of its three operands in turn: one set stays in the cache; of a
+ * training step's layers each has its own, and none is in L2 when its turn comes. */
+enum { ONE_SET = 1, LAYERS = 40 };
+
 struct product {
     const struct iso_kern *k;
-    size_t M, K, N;
+    size_t M, K, N, sets;
     bool transposed_a;
     float *a, *b, *c;
-    struct iso_packed packed;
+    unsigned char *packed; /* the sets of b, packed */
+    size_t packed_bytes;   /* of one */
     struct iso_ws ws;
 };
 
-static void run_product(struct product *p, int contestant)
+static void run_product(struct product *p, int contestant, size_t set)
 {
     size_t lda = p->transposed_a ? p->M : p->K;
     int M = (int)p->M, K = (int)p->K, N = (int)p->N;
+    const float *a = p->a + set * p->M * p->K, *b = p->b + set * p->K * p->N;
+    float *c = p->c + set * p->M * p->N;
+    struct iso_packed packed = {p->packed + set * p->packed_bytes, p->K, p->N};
     if (contestant == 0)
-        p->k->gemm(p->c, p->N, p->a, lda, p->transposed_a, &p->packed, p->M, 0, &p->ws);
+        p->k->gemm(c, p->N, a, lda, p->transposed_a, &packed, p->M, 0, &p->ws);
     else if (contestant == 1)
-        openblas(101, p->transposed_a ? 112 : 111, 111, M, N, K, 1, p->a, (int)lda, p->b, N, 0,
-                 p->c, N);
+        openblas(101, p->transposed_a ? 112 : 111, 111, M, N, K, 1, a, (int)lda, b, N, 0, c, N);
     else
-        onednn(p->transposed_a ? 'T' : 'N', 'N', M, N, K, 1, p->a, (int64_t)lda, p->b, N, 0, p->c,
-               N);
+        onednn(p->transposed_a ? 'T' : 'N', 'N', M, N, K, 1, a, (int64_t)lda, b, N, 0, c, N);
 }
 
 static bool steady(const double *seconds)
@@ -143,31 +149,40 @@ static bool steady(const double *seconds)
     return first < 1.1 * second && second < 1.1 * first;
 }
 
-static void bench_product(const struct iso_kern *k, size_t M, size_t K, size_t N, bool transposed_a,
-                          double peak)
+static void open_product(struct product *p)
 {
-    struct product p = {k, M, K, N, transposed_a, NULL, NULL, NULL, {NULL, K, N}, {0}};
-    p.a = iso_alloc_aligned(M * K, sizeof *p.a);
-    p.b = iso_alloc_aligned(K * N, sizeof *p.b);
-    p.c = iso_alloc_aligned(M * N, sizeof *p.c);
-    p.packed.bytes = iso_alloc_aligned(k->pack_bytes(K, N), 1);
-    p.ws.bytes = iso_alloc_aligned(iso_kern_ws_bytes(1, 1), 1);
-    for (size_t i = 0; i < M * K; i++)
-        p.a[i] = 0.1f * (float)(i % 7);
-    for (size_t i = 0; i < K * N; i++)
-        p.b[i] = 0.1f * (float)(i % 5);
-    k->pack(&p.packed, p.b, N, false);
+    size_t A = p->sets * p->M * p->K, B = p->sets * p->K * p->N;
+    p->a = iso_alloc_aligned(A, sizeof *p->a);
+    p->b = iso_alloc_aligned(B, sizeof *p->b);
+    p->c = iso_alloc_aligned(p->sets * p->M * p->N, sizeof *p->c);
+    p->packed_bytes = (p->k->pack_bytes(p->K, p->N) + 63) / 64 * 64;
+    p->packed = iso_alloc_aligned(p->sets * p->packed_bytes, 1);
+    p->ws.bytes = iso_alloc_aligned(iso_kern_ws_bytes(1, 1), 1);
+    for (size_t i = 0; i < A; i++)
+        p->a[i] = 0.1f * (float)(i % 7);
+    for (size_t i = 0; i < B; i++)
+        p->b[i] = 0.1f * (float)(i % 5);
+    for (size_t set = 0; set < p->sets; set++) {
+        struct iso_packed packed = {p->packed + set * p->packed_bytes, p->K, p->N};
+        p->k->pack(&packed, p->b + set * p->K * p->N, p->N, false);
+    }
+}
 
+static void bench_product(const struct iso_kern *k, size_t M, size_t K, size_t N, bool transposed_a,
+                          size_t sets, double peak)
+{
+    struct product p = {.k = k, .M = M, .K = K, .N = N, .sets = sets, .transposed_a = transposed_a};
+    open_product(&p);
     double flops = 2.0 * (double)M * (double)K * (double)N, seconds[CONTESTANTS][TURNS];
     bool there[CONTESTANTS] = {true, openblas != NULL, onednn != NULL};
-    int repeats = (int)(TURN_FLOPS / flops) + 1;
+    size_t least = (size_t)(TURN_FLOPS / flops) + 1, repeats = (least + sets - 1) / sets * sets;
     for (int turn = -1; turn < TURNS; turn++) /* turn -1 warms up */
         for (int who = 0; who < CONTESTANTS; who++) {
             double start = cpu_seconds();
-            for (int i = 0; there[who] && i < repeats; i++)
-                run_product(&p, who);
+            for (size_t i = 0; there[who] && i < repeats; i++)
+                run_product(&p, who, i % sets);
             if (turn >= 0)
-                seconds[who][turn] = (cpu_seconds() - start) / repeats;
+                seconds[who][turn] = (cpu_seconds() - start) / (double)repeats;
         }
     double own = median(seconds[0], TURNS);
     printf("%5zu %5zu %5zu %3s %8.1f", M, K, N, transposed_a ? "A'" : "", flops / own * 1e-9);
@@ -182,23 +197,23 @@ static void bench_product(const struct iso_kern *k, size_t M, size_t K, size_t N
     free(p.a);
     free(p.b);
     free(p.c);
-    free(p.packed.bytes);
+    free(p.packed);
     free(p.ws.bytes);
 }
 
-static void bench_products(const struct iso_kern *k, double peak)
+static void bench_products(const struct iso_kern *k, size_t sets, double peak)
 {
     static const size_t width[] = {32, 64, 128, 256, 640};
-    printf("\nproducts: M K N, own GFLOP/s%s, OpenBLAS, oneDNN\n", peak > 0 ? ", of peak" : "");
+    size_t most = sets == ONE_SET ? 1024 : 256; /* rows */
     for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
         size_t d = width[i];
-        for (size_t M = 256; M <= 1024; M *= 4) {
-            bench_product(k, M, d, d, false, peak);
-            bench_product(k, M, d, 4 * d, false, peak);
-            bench_product(k, M, 4 * d, d, false, peak);
+        for (size_t M = 256; M <= most; M *= 4) {
+            bench_product(k, M, d, d, false, sets, peak);
+            bench_product(k, M, d, 4 * d, false, sets, peak);
+            bench_product(k, M, 4 * d, d, false, sets, peak);
         }
-        bench_product(k, d, 256, d, true, peak); /* gradient of a weight */
-        bench_product(k, 256, d, 4096, false, peak);
+        bench_product(k, d, 256, d, true, sets, peak); /* gradient of a weight */
+        bench_product(k, 256, d, 4096, false, sets, peak);
     }
 }
 
@@ -272,7 +287,11 @@ int main(void)
     if (peak > 0)
         printf("fused multiply-adds from registers: %.1f GFLOP/s on one core\n", peak);
     find_peers(k->name);
-    bench_products(k, peak);
+    const char *columns = peak > 0 ? ", of peak" : "";
+    printf("\nproducts: M K N, own GFLOP/s%s, OpenBLAS, oneDNN\n", columns);
+    bench_products(k, ONE_SET, peak);
+    printf("\nthe same with the operands of %d layers in turn\n", LAYERS);
+    bench_products(k, LAYERS, peak);
     printf("\ncausal attention, GFLOP/s\n");
     static const size_t attention[][3] = {{256, 4, 16},  {256, 2, 32},  {256, 1, 64},  {256, 4, 64},
                                           {256, 5, 128}, {1024, 4, 64}, {2048, 5, 128}};
