@@ -41,24 +41,65 @@ static struct rhs rhs_from(struct rhs b, size_t k)
     return b;
 }
 
+/* What pieces ask for ahead of time: the rows that they are going to write, and the next panel,
+ * towards L2, two lines of every step.  A few lines every few steps, for many at once keep the
+ * loads waiting. */
+struct ahead {
+    size_t every, rows, lines; /* steps; rows and lines each time */
+    const float *panel;
+    size_t step, line; /* the next line */
+};
+
+static struct ahead look_ahead(size_t rows, size_t K, size_t groups, struct rhs b, bool last)
+{
+    struct ahead f = {.every = K, .panel = b.at + b.panel, .step = b.step};
+    if (groups == 1) /* attention, whose rows are in the cache, or what remains of a product */
+        return f;
+    if (V_WIDE) {
+        f.every = 8;
+        f.rows = (rows * f.every + K - 1) / K;
+    }
+    if (!last && (V_WIDE || b.step == NR))
+        f.lines = (2 * f.every + groups - 1) / groups;
+    return f;
+}
+
+/* Asks for some lines of the panel and rows of c; `asked` rows were asked for before. */
+ISO_INLINE size_t ask(struct ahead *f, const float *c, size_t ldc, size_t asked, const size_t rows)
+{
+    enum { LINE = 16 };
+    for (size_t i = 0; i < f->lines; i++, f->line++)
+        _mm_prefetch((const char *)(f->panel + f->line / 2 * f->step + f->line % 2 * LINE),
+                     _MM_HINT_T1);
+    for (size_t i = 0; i < f->rows && asked < rows; i++, asked++) {
+        _mm_prefetch((const char *)(c + asked * ldc), _MM_HINT_ET0);
+        _mm_prefetch((const char *)(c + asked * ldc + VW), _MM_HINT_ET0);
+    }
+    return asked;
+}
+
 /* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR], of which only the first `vectors`
  * vectors of columns; rows and vectors are constants after inlining, and so is row or step. */
 ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t step,
                       const float *panel, size_t next, size_t K, size_t columns, bool add,
-                      const size_t rows, const size_t vectors)
+                      struct ahead *ahead, const size_t rows, const size_t vectors)
 {
     vf sum[MR][NV];
     ISO_UNROLL
     for (size_t r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_set1(0);
-    for (size_t k = 0; k < K; k++, a += step, panel += next) {
-        vf b0 = v_load(panel), b1 = vectors > 1 ? v_load(panel + VW) : b0;
-        ISO_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            vf x = v_set1(a[r * row]);
-            sum[r][0] = v_fma(x, b0, sum[r][0]);
-            if (vectors > 1)
-                sum[r][1] = v_fma(x, b1, sum[r][1]);
+    for (size_t k0 = 0, asked = 0, every = ahead->every; k0 < K; k0 += every) {
+        asked = ask(ahead, c, ldc, asked, rows);
+        size_t n = K - k0 < every ? K - k0 : every;
+        for (size_t k = 0; k < n; k++, a += step, panel += next) {
+            vf b0 = v_load(panel), b1 = vectors > 1 ? v_load(panel + VW) : b0;
+            ISO_UNROLL
+            for (size_t r = 0; r < rows; r++) {
+                vf x = v_set1(a[r * row]);
+                sum[r][0] = v_fma(x, b0, sum[r][0]);
+                if (vectors > 1)
+                    sum[r][1] = v_fma(x, b1, sum[r][1]);
+            }
         }
     }
     size_t last = columns - (vectors - 1) * VW; /* columns of the last vector */
@@ -76,44 +117,25 @@ ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t s
     }
 }
 
-/* Asks for part g of `parts` of the n floats at p, towards L2. */
-ISO_INLINE void fetch_part(const float *p, size_t n, size_t g, size_t parts)
-{
-    enum { LINE = 16 };
-    size_t lines = (n + parts * LINE - 1) / (parts * LINE);
-    for (size_t i = g * lines; i < (g + 1) * lines; i++)
-        _mm_prefetch((const char *)(p + i * LINE), _MM_HINT_T1);
-}
-
-/* Asks for the rows that a piece is going to write. */
-ISO_INLINE void fetch_rows(float *c, size_t ldc, const size_t rows)
-{
-    ISO_UNROLL
-    for (size_t r = 0; r < rows; r++) {
-        _mm_prefetch((const char *)(c + r * ldc), _MM_HINT_ET0);
-        _mm_prefetch((const char *)(c + r * ldc + VW), _MM_HINT_ET0);
-    }
-}
-
 /* `groups` groups of `rows` rows times all panels of a matrix with N columns. */
 ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size_t step,
                           size_t group, struct rhs b, size_t K, size_t N, bool add, size_t groups,
                           const size_t rows)
 {
-    for (size_t n = 0; n < N; n += NR, b.at += b.panel)
+    for (size_t n = 0; n < N; n += NR, b.at += b.panel) {
+        struct ahead ahead = look_ahead(rows, K, groups, b, n + NR >= N);
         for (size_t g = 0; g < groups; g++) {
-            if (groups > 1 && n + NR < N && b.step == NR) /* the next panel, while this is in use */
-                fetch_part(b.at + b.panel, K * NR, g, groups);
             float *to = c + g * rows * ldc + n;
             const float *from = a + g * group;
             size_t columns = N - n < NR ? N - n : NR;
-            if (V_WIDE)
-                fetch_rows(to, ldc, rows);
+            if (ahead.line >= 2 * K)
+                ahead.lines = 0;
             if (columns > VW)
-                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, rows, 2);
+                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, &ahead, rows, 2);
             else
-                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, rows, 1);
+                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, &ahead, rows, 1);
         }
+    }
 }
 
 /* micro_all for a constant number of rows and either layout of A, each a function of its own. */
