@@ -88,18 +88,31 @@ ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t s
     ISO_UNROLL
     for (size_t r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_set1(0);
+    /* A pointer to every third row, whose relation the compiler must not see: addresses of 14 rows
+     * from one pointer are more than there are registers. */
+    enum { APART = 3 };
+    const float *at[(MR + APART - 1) / APART];
+    const size_t pointers = (rows + APART - 1) / APART;
+    ISO_UNROLL
+    for (size_t i = 0; i < pointers; i++) {
+        at[i] = a + i * APART * row;
+        __asm__("" : "+r"(at[i]));
+    }
     for (size_t k0 = 0, asked = 0, every = ahead->every; k0 < K; k0 += every) {
         asked = ask(ahead, c, ldc, asked, rows);
         size_t n = K - k0 < every ? K - k0 : every;
-        for (size_t k = 0; k < n; k++, a += step, panel += next) {
+        for (size_t k = 0; k < n; k++, panel += next) {
             vf b0 = v_load(panel), b1 = vectors > 1 ? v_load(panel + VW) : b0;
             ISO_UNROLL
             for (size_t r = 0; r < rows; r++) {
-                vf x = v_set1(a[r * row]);
+                vf x = v_set1(at[r / APART][r % APART * row]);
                 sum[r][0] = v_fma(x, b0, sum[r][0]);
                 if (vectors > 1)
                     sum[r][1] = v_fma(x, b1, sum[r][1]);
             }
+            ISO_UNROLL
+            for (size_t i = 0; i < pointers; i++)
+                at[i] += step;
         }
     }
     size_t last = columns - (vectors - 1) * VW; /* columns of the last vector */
