@@ -97,8 +97,8 @@ TIMED(qk_rope_norm_bwd,
       (float *dqkv, const float *qkv, const float *rstd, const float *cos, const float *sin,
        size_t M, size_t T, size_t first_pos, size_t H, size_t Q),
       (dqkv, qkv, rstd, cos, sin, M, T, first_pos, H, Q), 0)
-TIMED(relu2, (float *y, float *x, size_t n), (y, x, n), 0)
-TIMED(relu2_bwd, (float *dx, const float *dy, const float *a, size_t n), (dx, dy, a, n), 0)
+TIMED(relu2, (float *y, const float *x, size_t n), (y, x, n), 0)
+TIMED(relu2_bwd, (float *dx, const float *dy, const float *x, size_t n), (dx, dy, x, n), 0)
 TIMED(softcap_xent,
       (float *loss, unsigned char *hit, float *z, const int32_t *target, size_t M, size_t V,
        size_t V_real, float cap, float scale),

@@ -122,9 +122,9 @@ struct iso_kern {
     void (*attention_bwd)(float *dqkv, const float *dout, const float *out, const float *lse,
                           const float *qkv, size_t T, struct iso_heads heads, struct iso_ws *ws);
 
-    /* --- relu(x)^2: x becomes a = relu(x) in place (kept for the backward), y = a*a --- */
-    void (*relu2)(float *y, float *x, size_t n);
-    void (*relu2_bwd)(float *dx, const float *dy, const float *a, size_t n); /* dx = 2 a dy */
+    /* --- y = relu(x)^2, dx = 2 relu(x) dy --- */
+    void (*relu2)(float *y, const float *x, size_t n);
+    void (*relu2_bwd)(float *dx, const float *dy, const float *x, size_t n);
 
     /* --- embedding rows: x[m,:] = table[token[m],:] --- */
     void (*gather)(float *x, const float *table, const int32_t *token, size_t M, size_t D);

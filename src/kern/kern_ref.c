@@ -246,18 +246,21 @@ static void attention_bwd_ref(float *dqkv, const float *dout, const float *out, 
     ws->macs += 2 * iso_attention_macs(0, T, H * Q);
 }
 
-static void relu2_ref(float *y, float *x, size_t n)
+static float relu(float x)
 {
-    for (size_t i = 0; i < n; i++) {
-        x[i] = x[i] < 0 ? 0 : x[i]; /* NaN stays NaN */
-        y[i] = x[i] * x[i];
-    }
+    return x < 0 ? 0 : x; /* NaN stays NaN */
 }
 
-static void relu2_bwd_ref(float *dx, const float *dy, const float *a, size_t n)
+static void relu2_ref(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        dx[i] = 2 * a[i] * dy[i];
+        y[i] = relu(x[i]) * relu(x[i]);
+}
+
+static void relu2_bwd_ref(float *dx, const float *dy, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        dx[i] = 2 * relu(x[i]) * dy[i];
 }
 
 static void gather_ref(float *x, const float *table, const int32_t *token, size_t M, size_t D)

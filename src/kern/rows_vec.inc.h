@@ -257,22 +257,19 @@ static void qk_rope_norm_bwd_vec(float *dqkv, const float *qkv, const float *rst
         rope_norm_bwd(dqkv, qkv, rstd, cos, sin, M, T, H, Q);
 }
 
-/* In a backward x is a relu already, and is not written again. */
-static void relu2_vec(float *y, float *x, size_t n)
+static void relu2_vec(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += VW) {
-        vf old = v_load_some(x + i, n - i), a = v_max(v_set1(0), old);
-        if (v_any_sign(old))
-            v_store_some(x + i, a, n - i);
+        vf a = v_max(v_set1(0), v_load_some(x + i, n - i));
         v_store_some(y + i, v_mul(a, a), n - i);
     }
 }
 
-static void relu2_bwd_vec(float *dx, const float *dy, const float *a, size_t n)
+static void relu2_bwd_vec(float *dx, const float *dy, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += VW) {
-        vf twice = v_add(v_load_some(a + i, n - i), v_load_some(a + i, n - i));
-        v_store_some(dx + i, v_mul(twice, v_load_some(dy + i, n - i)), n - i);
+        vf a = v_max(v_set1(0), v_load_some(x + i, n - i));
+        v_store_some(dx + i, v_mul(v_add(a, a), v_load_some(dy + i, n - i)), n - i);
     }
 }
 

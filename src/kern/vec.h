@@ -97,11 +97,6 @@ ISO_INLINE vf v_sqrt(vf a)
 {
     return _mm512_sqrt_ps(a);
 }
-/* Whether a lane has its sign bit set. */
-ISO_INLINE bool v_any_sign(vf a)
-{
-    return _mm512_movepi32_mask(_mm512_castps_si512(a)) != 0;
-}
 /* The first n < VW lanes of a, 0 in the others. */
 ISO_INLINE vf v_first(vf a, size_t n)
 {
@@ -251,10 +246,6 @@ ISO_INLINE vf v_sqrt(vf a)
 {
     return _mm256_sqrt_ps(a);
 }
-ISO_INLINE bool v_any_sign(vf a)
-{
-    return _mm256_movemask_ps(a) != 0;
-}
 ISO_INLINE vf v_first(vf a, size_t n)
 {
     return v8_first(a, n);
@@ -353,10 +344,6 @@ ISO_INLINE vf v_min(vf a, vf b)
 ISO_INLINE vf v_sqrt(vf a)
 {
     return PAIR(_mm256_sqrt_ps, a);
-}
-ISO_INLINE bool v_any_sign(vf a)
-{
-    return _mm256_movemask_ps(_mm256_or_ps(a.low, a.high)) != 0;
 }
 ISO_INLINE vf v_first(vf a, size_t n)
 {

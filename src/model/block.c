@@ -62,8 +62,8 @@ void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso
     forward(p, a->mid, l->proj, a->att, 1);
 
     k->rmsnorm(p->scratch.norm, a->rstd3, a->mid, m->w + l->n3, p->in.rows, d);
-    forward(p, a->relu, l->fc, p->scratch.norm, 0);
-    k->relu2(p->scratch.wide, a->relu, p->in.rows * 4 * d);
+    forward(p, a->hidden, l->fc, p->scratch.norm, 0);
+    k->relu2(p->scratch.wide, a->hidden, p->in.rows * 4 * d);
     carry(p, out, a->mid);
     forward(p, out, l->down, p->scratch.wide, 1);
 }
@@ -74,10 +74,10 @@ static void mlp_backward(struct iso_pass *p, const struct iso_layer *l, struct i
     const struct iso_kern *k = p->kern;
     size_t d = m->dim.d;
 
-    k->relu2(p->scratch.wide, a->relu, p->in.rows * 4 * d);
+    k->relu2(p->scratch.wide, a->hidden, p->in.rows * 4 * d);
     iso_weight_grad(p, l->down, p->scratch.dx, p->scratch.wide, p->in.rows);
     reverse(p, p->scratch.wide, l->down, p->scratch.dx);
-    k->relu2_bwd(p->scratch.wide, p->scratch.wide, a->relu, p->in.rows * 4 * d);
+    k->relu2_bwd(p->scratch.wide, p->scratch.wide, a->hidden, p->in.rows * 4 * d);
 
     k->rmsnorm(p->scratch.norm, a->rstd3, a->mid, m->w + l->n3, p->in.rows, d);
     iso_weight_grad(p, l->fc, p->scratch.wide, p->scratch.norm, p->in.rows);

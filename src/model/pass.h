@@ -54,7 +54,7 @@ struct iso_acts {
     float *att;           /* [rows, d] attention's output */
     float *lse;           /* [n, H, T] */
     float *mid;           /* [rows, d] between attention and MLP */
-    float *relu;          /* [rows, 4d] */
+    float *hidden;        /* [rows, 4d]: before the squared ReLU */
     float *rstd1, *rstd3; /* [rows] */
 };
 

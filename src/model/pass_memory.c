@@ -27,7 +27,7 @@ static void take_acts(struct bump *b, struct iso_acts *a, const struct iso_dims 
     a->qk_rstd = take(b, rows * 2 * dim->H);
     a->att = take(b, rows * dim->d);
     a->lse = take(b, rows * dim->H);
-    a->relu = take(b, rows * 4 * dim->d);
+    a->hidden = take(b, rows * 4 * dim->d);
     a->rstd1 = take(b, rows);
     a->rstd3 = take(b, rows);
 }

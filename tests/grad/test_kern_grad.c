@@ -146,18 +146,13 @@ static void attention_bwd(const struct iso_kern *k, float *dx, const float *dy, 
 
 static size_t relu2(const struct iso_kern *k, float *y, const float *x)
 {
-    float a[ROWS * WIDTH];
-    memcpy(a, x, sizeof a);
-    k->relu2(y, a, ROWS * WIDTH);
+    k->relu2(y, x, ROWS * WIDTH);
     return ROWS * WIDTH;
 }
 
 static void relu2_bwd(const struct iso_kern *k, float *dx, const float *dy, const float *x)
 {
-    float a[ROWS * WIDTH], y[ROWS * WIDTH];
-    memcpy(a, x, sizeof a);
-    k->relu2(y, a, ROWS * WIDTH);
-    k->relu2_bwd(dx, dy, a, ROWS * WIDTH);
+    k->relu2_bwd(dx, dy, x, ROWS * WIDTH);
 }
 
 static size_t gather(const struct iso_kern *k, float *y, const float *x)

