@@ -4,6 +4,7 @@
 # that no node can train ends with what helps.
 set -u
 . "$(dirname "$0")/top.bash"
+case $B in *-san) skip "the address sanitizer does not run on emulated CPUs" ;; esac
 command -v qemu-x86_64 >/dev/null || skip "no qemu-x86_64: apt-get install qemu-user"
 . tests/cli/slurm_lib.bash
 "$iso" version -v | grep -qw avx2 || skip "this CPU has no AVX2"
