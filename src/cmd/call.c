@@ -82,6 +82,8 @@ static enum iso_status add_option(struct call *c, const char *key, const struct 
     char buf[32];
     const char *option = option_word(c, key);
     enum iso_status st = ISO_OK;
+    if (strcspn(key, "=") == 4 && strncmp(key, "help", 4) == 0) /* a page, where JSON is expected */
+        return iso_fail(c->err, ISO_USAGE, "help cannot be called; run isodepth help COMMAND");
     switch (v->kind) {
     case ISO_JSON_NULL:
         return ISO_OK;

@@ -110,6 +110,7 @@ static const struct {
      "where: the text holds a NUL character"},
     {"fit", "{\"inputs\": [\"examples/paper_baseline.csv\\u0000x\"]}",
      "inputs: the text holds a NUL character"},
+    {"fit", "{\"help\": true, " PAPER "}", "help cannot be called; run isodepth help COMMAND"},
     {"fit", "{}", "RUNS... is missing"},
 };
 
