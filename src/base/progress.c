@@ -26,11 +26,17 @@ static void log_line(const char *prefix, const char *fmt, va_list ap)
 {
     if (log_level == ISO_LOG_SILENT)
         return;
-    struct iso_str s = {0}, line = {0};
+    struct iso_str s = {0}, visible = {0}, line = {0};
     iso_str_vprintf(&s, fmt, ap);
-    iso_str_put_visible(&line, iso_str_text(&s), "\n");
+    iso_str_put_visible(&visible, iso_str_text(&s), "\n");
+    for (const char *p = iso_str_text(&visible); *p; p++) {
+        iso_str_putc(&line, *p);
+        if (*p == '\n') /* in a file's name it must not begin a message of its own */
+            iso_str_puts(&line, "    ");
+    }
     fprintf(stderr, "isodepth: %s%s\n", prefix, iso_str_text(&line));
     iso_str_release(&s);
+    iso_str_release(&visible);
     iso_str_release(&line);
 }
 

@@ -37,6 +37,8 @@ grep -qF 'k\x1b[2J: v\x1b]0;title\x07 \xc2\x9b31m é' out || fail "inspect says:
 grep -qF 't\x1b[31m' out || fail "inspect says: $(cat -v out)"
 "$I" inspect "no${esc}[2Jfile" >out 2>&1 && fail "no file"
 ! grep -q "$esc" out && grep -qF 'no\x1b[2Jfile' out || fail "an error lets escapes through: $(cat -v out)"
+"$I" inspect $'no\nisodepth: all is well' >out 2>&1 && fail "no file"
+[ "$(grep -c '^isodepth: ' out)" = 1 ] || fail "a name forges a message: $(cat out)"
 awk -F, -v OFS=, '/^#/ {next} {print (NR == 1 || $1 == "budget" ? "run" : "n\033[31m" NR), $0}' "$runs" >ansi.csv
 "$I" fit ansi.csv --starts 5 --resamples 0 >out 2>&1 || fail "fit: $(cat -v out)"
 ! grep -q "$esc" out || fail "fit lets escapes through: $(grep "$esc" out | head -3 | cat -v)"
