@@ -5,7 +5,9 @@
  *    newer ones: a writer adds them, a reader does without.
  * 3. Each row has a checksum: SQLite has none, and a flipped bit would be another loss.  Rows of an
  *    older version, without one, count as they are.
- * 4. The rollback journal is used, not the write-ahead log: the latter needs shared memory,
+ * 4. A row that is lost takes its checksum with it: the fact `rows` has one of the set of ids.  A
+ *    store of an older version gets it from its first writer.
+ * 5. The rollback journal is used, not the write-ahead log: the latter needs shared memory,
  *    which network file systems do not give.  A commit is on disk when it returns. */
 #include "sweep/store.h"
 
@@ -15,6 +17,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +184,8 @@ static enum iso_status schema_version(struct iso_store *s, int *version, struct 
     return st;
 }
 
+static enum iso_status keep_row_set(struct iso_store *s, struct iso_err *err);
+
 static enum iso_status check_schema(struct iso_store *s, enum iso_store_mode mode,
                                     struct iso_err *err)
 {
@@ -188,12 +193,17 @@ static enum iso_status check_schema(struct iso_store *s, enum iso_store_mode mod
     enum iso_status st = schema_version(s, &version, err);
     if (st != ISO_OK)
         return st;
+    if (mode == ISO_STORE_WRITE && (version == SCHEMA || version == 0)) {
+        st = version ? add_columns(s, err) : make_schema(s, err);
+        return st == ISO_OK ? keep_row_set(s, err) : st;
+    }
     if (version == SCHEMA)
-        return mode == ISO_STORE_WRITE ? add_columns(s, err) : ISO_OK;
-    if (version == 0 && mode == ISO_STORE_WRITE)
-        return make_schema(s, err);
+        return ISO_OK;
     if (version == 0)
-        return iso_fail(err, ISO_BAD_INPUT, "%s: empty; isodepth sweep has not planned it yet",
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: empty; either isodepth sweep has not planned it yet, or its contents "
+                        "are lost: isodepth sweep --rebuild --out STUDY restores them from the run "
+                        "folders",
                         s->path);
     return iso_fail(err, ISO_BAD_INPUT,
                     "%s: schema %d, this program knows %d; rebuild it from the run folders: "
@@ -294,8 +304,112 @@ static void bind_text(sqlite3_stmt *q, int i, const char *text)
     sqlite3_bind_text(q, i, text, -1, SQLITE_TRANSIENT);
 }
 
-enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
-                              struct iso_err *err)
+/* --- the set of runs --- */
+
+/* The ids of table `run`.  A sum of hashes, which can follow one run that comes or goes: were it
+ * computed again from the rows at every change, a row that is lost meanwhile would go unnoticed. */
+struct row_set {
+    uint64_t n, sum;
+};
+
+static const char row_set_key[] = "rows";
+enum { ROW_SET_TEXT = 40 };
+
+static void change_set(struct row_set *rows, const char *id, bool added)
+{
+    const uint64_t hash = iso_xxh64(id, strlen(id), 0);
+    rows->n = added ? rows->n + 1 : rows->n - 1;
+    rows->sum = added ? rows->sum + hash : rows->sum - hash;
+}
+
+static void set_text(char out[ROW_SET_TEXT], const struct row_set *rows)
+{
+    snprintf(out, ROW_SET_TEXT, "%" PRIu64 " %016" PRIx64, rows->n, rows->sum);
+}
+
+static enum iso_status write_set(struct iso_store *s, const struct row_set *rows,
+                                 struct iso_err *err)
+{
+    char text[ROW_SET_TEXT];
+    set_text(text, rows);
+    return iso_store_set(s, row_set_key, text, err);
+}
+
+/* Counts the rows of a store that does not have the fact yet: a new one, or an older version's. */
+static enum iso_status keep_row_set(struct iso_store *s, struct iso_err *err)
+{
+    struct iso_str known = {0};
+    struct row_set rows = {0};
+    sqlite3_stmt *q = NULL;
+    int code;
+    enum iso_status st = iso_store_get(s, &known, row_set_key, err);
+    const bool has = known.len > 0;
+    iso_str_release(&known);
+    if (st != ISO_OK || has)
+        return st;
+    if (sqlite3_prepare_v2(s->db, "SELECT run FROM run", -1, &q, NULL) != SQLITE_OK)
+        return fail(s, err);
+    while ((code = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *id = (const char *)sqlite3_column_text(q, 0);
+        change_set(&rows, id ? id : "", true); /* read_row() rejects one without */
+    }
+    if (code != SQLITE_DONE)
+        st = fail(s, err);
+    sqlite3_finalize(q);
+    return st == ISO_OK ? write_set(s, &rows, err) : st;
+}
+
+/* A run joins the set or leaves it. */
+static enum iso_status follow_set(struct iso_store *s, const char *id, bool added,
+                                  struct iso_err *err)
+{
+    struct iso_str known = {0};
+    struct row_set rows = {0};
+    enum iso_status st = iso_store_get(s, &known, row_set_key, err);
+    if (st == ISO_OK &&
+        sscanf(iso_str_text(&known), "%" SCNu64 " %" SCNx64, &rows.n, &rows.sum) != 2)
+        st = iso_fail(err, ISO_BAD_INPUT, "%s: the checksum of its list of runs is damaged%s",
+                      s->path, remedy(SQLITE_CORRUPT));
+    iso_str_release(&known);
+    if (st == ISO_OK)
+        change_set(&rows, id, added);
+    return st == ISO_OK ? write_set(s, &rows, err) : st;
+}
+
+static enum iso_status has_row(struct iso_store *s, bool *found, const char *id,
+                               struct iso_err *err)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(s->db, "SELECT 1 FROM run WHERE run = ?", -1, &q, NULL) != SQLITE_OK)
+        return fail(s, err);
+    bind_text(q, 1, id);
+    const int code = sqlite3_step(q);
+    *found = code == SQLITE_ROW;
+    enum iso_status st = *found || code == SQLITE_DONE ? ISO_OK : fail(s, err);
+    sqlite3_finalize(q);
+    return st;
+}
+
+/* Whether the rows that were read are those that were written. */
+static enum iso_status check_set(struct iso_store *s, const struct row_set *found,
+                                 struct iso_err *err)
+{
+    struct iso_str known = {0};
+    char text[ROW_SET_TEXT];
+    set_text(text, found);
+    enum iso_status st = iso_store_get(s, &known, row_set_key, err);
+    if (st == ISO_OK && known.len && !iso_str_eq(known.text, text))
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: its list of %" PRIu64 " runs does not match its checksum%s", s->path,
+                      found->n, remedy(SQLITE_CORRUPT));
+    iso_str_release(&known);
+    return st;
+}
+
+/* --- runs --- */
+
+static enum iso_status write_row(struct iso_store *store, const struct iso_record *rec,
+                                 struct iso_err *err)
 {
     struct iso_str sql = {0};
     iso_str_puts(&sql, "INSERT OR REPLACE INTO run(");
@@ -320,13 +434,28 @@ enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *
     return finish(store, q, err);
 }
 
+enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
+                              struct iso_err *err)
+{
+    bool known = false;
+    enum iso_status st = has_row(store, &known, rec->id, err);
+    if (st == ISO_OK)
+        st = write_row(store, rec, err);
+    return st == ISO_OK && !known ? follow_set(store, rec->id, true, err) : st;
+}
+
 enum iso_status iso_store_remove(struct iso_store *store, const char *id, struct iso_err *err)
 {
+    bool known = false;
+    enum iso_status st = has_row(store, &known, id, err);
+    if (st != ISO_OK || !known)
+        return st;
     sqlite3_stmt *q;
     if (sqlite3_prepare_v2(store->db, "DELETE FROM run WHERE run = ?", -1, &q, NULL) != SQLITE_OK)
         return fail(store, err);
     bind_text(q, 1, id);
-    return finish(store, q, err);
+    st = finish(store, q, err);
+    return st == ISO_OK ? follow_set(store, id, false, err) : st;
 }
 
 static enum iso_status read_row(struct iso_store *s, struct iso_record *rec, sqlite3_stmt *q,
@@ -345,14 +474,17 @@ static enum iso_status read_row(struct iso_store *s, struct iso_record *rec, sql
     const char *wanted = (const char *)sqlite3_column_text(q, i);
     char found[17];
     sum_of(found, rec);
+    if (!rec->id[0])
+        return iso_fail(err, ISO_BAD_INPUT, "%s: it has a row without the id of a run%s", s->path,
+                        remedy(SQLITE_CORRUPT));
     if (wanted && !iso_str_eq(wanted, found))
         return iso_fail(err, ISO_BAD_INPUT, "%s: its row of run %s does not match its checksum%s",
                         s->path, rec->id, remedy(SQLITE_CORRUPT));
     return ISO_OK;
 }
 
-enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
-                              struct iso_err *err)
+static enum iso_status read_rows(struct iso_store *store, struct iso_record **recs, size_t *n,
+                                 struct iso_err *err)
 {
     struct iso_str sql = {0};
     iso_str_puts(&sql, "SELECT ");
@@ -364,14 +496,30 @@ enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs,
     if (code != SQLITE_OK)
         return fail(store, err);
     size_t room = 0;
-    *recs = NULL;
-    *n = 0;
+    struct row_set found = {0};
     enum iso_status st = ISO_OK;
-    while (st == ISO_OK && (code = sqlite3_step(q)) == SQLITE_ROW)
-        st = read_row(store, ISO_PUSH(*recs, *n, room), q, err);
+    while (st == ISO_OK && (code = sqlite3_step(q)) == SQLITE_ROW) {
+        struct iso_record *rec = ISO_PUSH(*recs, *n, room);
+        st = read_row(store, rec, q, err);
+        change_set(&found, rec->id, true);
+    }
     if (st == ISO_OK && code != SQLITE_DONE)
         st = fail(store, err);
     sqlite3_finalize(q);
+    return st == ISO_OK ? check_set(store, &found, err) : st;
+}
+
+enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
+                              struct iso_err *err)
+{
+    *recs = NULL;
+    *n = 0;
+    /* The rows and their checksum as of one moment: another program may write meanwhile. */
+    enum iso_status st = execute(store, "BEGIN", err);
+    if (st != ISO_OK)
+        return st;
+    st = read_rows(store, recs, n, err);
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     if (st != ISO_OK) {
         free(*recs);
         *recs = NULL;
@@ -402,8 +550,8 @@ enum iso_status iso_store_get(struct iso_store *store, struct iso_str *value, co
         return fail(store, err);
     bind_text(q, 1, key);
     int code = sqlite3_step(q);
-    if (code == SQLITE_ROW)
-        iso_str_puts(value, (const char *)sqlite3_column_text(q, 0));
+    const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+    iso_str_puts(value, text ? text : "");
     enum iso_status st = code == SQLITE_ROW || code == SQLITE_DONE ? ISO_OK : fail(store, err);
     sqlite3_finalize(q);
     return st;

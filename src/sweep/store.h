@@ -27,11 +27,13 @@ enum { ISO_STORE_PATIENCE = 10000 };
 /* Whether the last failure since begin was that another program holds the store. */
 bool iso_store_busy(const struct iso_store *store);
 
-/* Adds or replaces one run. */
+/* Adds or replaces one run.  To add or remove one is two changes, the row and the checksum of all
+ * ids: between begin and end. */
 enum iso_status iso_store_put(struct iso_store *store, const struct iso_record *rec,
                               struct iso_err *err);
 enum iso_status iso_store_remove(struct iso_store *store, const char *id, struct iso_err *err);
-/* All runs, by budget, r, s, seed; the caller frees *recs. */
+/* All runs, by budget, r, s, seed; the caller frees *recs.  Rows that were changed, lost or added
+ * by anything but this store are an error. */
 enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs, size_t *n,
                               struct iso_err *err);
 

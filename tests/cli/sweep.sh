@@ -208,6 +208,23 @@ done
 rm st/study.db
 "$iso" sweep toy.yaml --data data2 --out st 2> log && fail "other data without a store"
 want 'this study was begun with the data' log "other data without a store"
+# A row that is lost, or one of nobody's, is noticed before runs.csv is written without it.
+"$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild"
+cp st/runs.csv keep.csv
+for sql in 'DELETE FROM run WHERE run = (SELECT max(run) FROM run)' \
+    "INSERT INTO run(run) VALUES('r9')" "INSERT INTO run(run) VALUES('')"; do
+    python3 - "$sql" <<'END'
+import sqlite3, sys
+db = sqlite3.connect("st/study.db"); db.execute(sys.argv[1]); db.commit()
+END
+    sweep st > out 2> log && fail "$sql: sweep"
+    want 'rebuild it from the run folders: isodepth sweep --rebuild --out STUDY' log "$sql: sweep"
+    "$iso" status st > out 2> log && fail "$sql: status"
+    want 'rebuild it from the run folders' log "$sql: status"
+    cmp -s st/runs.csv keep.csv || fail "$sql: runs.csv was written"
+    "$iso" sweep --rebuild --out st > out 2> log || fail "$sql: --rebuild"
+    cmp -s st/runs.csv keep.csv || fail "$sql: --rebuild gives another table"
+done
 run=$(ls st/runs | tail -n 1)
 cp st/runs/"$run"/result.json keep.json
 sed -i 's/"data_checksum": "[^"]*"/"data_checksum": "0123"/' st/runs/"$run"/result.json

@@ -375,6 +375,88 @@ static void test_store_damage(void **state)
     }
     iso_str_release(&file);
 }
+
+/* Three runs in a store, added one by one. */
+static void put_three(const char *path)
+{
+    struct iso_store *store;
+    struct iso_record rec = sample();
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, NULL), ISO_OK);
+    assert_int_equal(iso_store_begin(store, NULL), ISO_OK);
+    for (int i = 0; i < 3; i++) {
+        snprintf(rec.id, sizeof rec.id, "run%d", i);
+        assert_int_equal(iso_store_put(store, &rec, NULL), ISO_OK);
+    }
+    assert_int_equal(iso_store_end(store, ISO_OK, NULL), ISO_OK);
+    iso_store_close(store);
+}
+
+/* How many runs the store of that path gives, -1 when it is refused with the remedy. */
+static int count_rows(const char *path)
+{
+    struct iso_store *store;
+    struct iso_record *all;
+    struct iso_err err;
+    size_t n;
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_OK);
+    enum iso_status st = iso_store_all(store, &all, &n, &err);
+    iso_store_close(store);
+    free(all);
+    if (st != ISO_OK)
+        assert_non_null(strstr(err.msg, "rebuild it from the run folders"));
+    return st == ISO_OK ? (int)n : -1;
+}
+
+/* Rows that come and go through the store are expected; others are noticed. */
+static void test_store_set(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/study.db", dir);
+    put_three(path);
+    assert_int_equal(count_rows(path), 3);
+    put_three(path); /* the same ones: replaced */
+    assert_int_equal(count_rows(path), 3);
+    struct iso_store *store;
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, NULL), ISO_OK);
+    assert_int_equal(iso_store_begin(store, NULL), ISO_OK);
+    assert_int_equal(iso_store_remove(store, "run1", NULL), ISO_OK);
+    assert_int_equal(iso_store_remove(store, "another", NULL), ISO_OK);
+    assert_int_equal(iso_store_end(store, ISO_OK, NULL), ISO_OK);
+    assert_int_equal(iso_store_begin(store, NULL),
+                     ISO_OK); /* what is taken back has not happened */
+    assert_int_equal(iso_store_remove(store, "run2", NULL), ISO_OK);
+    assert_int_equal(iso_store_end(store, ISO_IO, NULL), ISO_IO);
+    iso_store_close(store);
+    assert_int_equal(count_rows(path), 2);
+
+    struct iso_str file = {0};
+    put_three(path);
+    assert_int_equal(iso_file_read(&file, path, NULL), ISO_OK);
+    for (int bit = 0; bit < 16; bit++) { /* the number of rows, in the header of their page */
+        char *at = &file.text[4096 + 3 + bit / 8];
+        *at ^= (char)(1 << bit % 8);
+        assert_int_equal(iso_file_write(path, file.text, file.len, NULL), ISO_OK);
+        assert_int_equal(count_rows(path), -1);
+        *at ^= (char)(1 << bit % 8);
+    }
+    iso_str_release(&file);
+}
+
+/* A row without an id is no run, whatever the checksum says. */
+static void test_store_ghost(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/study.db", dir);
+    struct iso_store *store;
+    struct iso_record ghost;
+    iso_record_init(&ghost);
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, NULL), ISO_OK);
+    assert_int_equal(iso_store_put(store, &ghost, NULL), ISO_OK);
+    iso_store_close(store);
+    assert_int_equal(count_rows(path), -1);
+}
 #endif
 
 int main(void)
@@ -393,6 +475,8 @@ int main(void)
 #if ISO_HAVE_SQLITE
         IN_DIR(test_store),
         IN_DIR(test_store_damage),
+        IN_DIR(test_store_set),
+        IN_DIR(test_store_ghost),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
