@@ -146,11 +146,7 @@ static enum iso_status fit_study(struct iso_sweep_call *c)
 
 static enum iso_status rebuild(struct iso_sweep_call *c)
 {
-    enum iso_status st = iso_sweep_forget(c->a->out, c->err);
-    if (st == ISO_OK)
-        st = iso_sweep_open(&c->sw, c->a->out, c->err);
-    if (st == ISO_OK)
-        st = iso_sweep_rebuild(&c->sw, c->err);
+    enum iso_status st = iso_sweep_study_rebuild(c);
     if (st == ISO_OK)
         print_counts(c);
     return st;

@@ -23,6 +23,7 @@ struct iso_sweep_call {
     struct iso_sweep_args given; /* before defaults are filled in */
     const char *path;            /* of the grid */
     bool resumes;                /* the grid, the data and how to train are those of the study */
+    bool leaves_out;             /* runs of its grid that the study never planned */
     struct iso_arena arena;
     struct iso_grid grid;
     struct iso_plan_run *runs;
@@ -61,6 +62,9 @@ enum iso_status iso_sweep_study_open(struct iso_sweep_call *c, size_t *left);
 enum iso_status iso_sweep_study_follow(struct iso_sweep_call *c);
 /* Without a grid the study is resumed as it was started: takes grid, data and options from it. */
 enum iso_status iso_sweep_study_recall(struct iso_sweep_call *c);
+/* Makes the study's store anew from the run folders, with what the old one can still say about its
+ * last start. */
+enum iso_status iso_sweep_study_rebuild(struct iso_sweep_call *c);
 /* Trains what is left. */
 enum iso_status iso_sweep_call_train(struct iso_sweep_call *c);
 /* Runs at once. */

@@ -1,10 +1,13 @@
 /* What a sweep trains: the runs of its grid, and --dry-run.  See sweep_call.h. */
 #include "cmd/sweep_call.h"
 
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/progress.h"
 #include "sweep/record_where.h"
 #include "train/settings.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +85,24 @@ static enum iso_status apply_set(struct iso_sweep_call *c, const char *assignmen
     return iso_train_set(&scratch, &c->arena, assignment, c->err);
 }
 
+/* A resumed study trains what its last start planned.  Runs of the grid that --cells left out then
+ * are no news; others are: the grid was edited, or got another --set, or the store was rebuilt
+ * while they had no folder. */
+static void tell_left_out(struct iso_sweep_call *c, size_t n)
+{
+    struct iso_str text = {0};
+    char hash[17];
+    iso_grid_write(&text, &c->grid);
+    snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(iso_str_text(&text), text.len, 0));
+    iso_sweep_fact(&text, c->a->out, "grid_hash");
+    c->leaves_out = !iso_str_eq(iso_str_text(&text), hash);
+    if (c->leaves_out)
+        iso_log_warn("%s: %zu of its runs are not among those that the study was planned with, and "
+                     "are left out; isodepth sweep %s --data DIR --out %s plans them",
+                     c->path, n, c->path, c->a->out);
+    iso_str_release(&text);
+}
+
 /* The runs of a resumed study are those it wants: of the seeds of its grid, --cells may have chosen
  * some. */
 static enum iso_status keep_wanted(struct iso_sweep_call *c)
@@ -97,6 +118,8 @@ static enum iso_status keep_wanted(struct iso_sweep_call *c)
                 c->runs[kept++] = c->runs[i];
                 break;
             }
+    if (st == ISO_OK && kept < c->n)
+        tell_left_out(c, c->n - kept);
     c->n = kept;
     free(recs);
     return st;

@@ -105,13 +105,14 @@ static enum iso_status keep_grid(struct iso_sweep_call *c)
     enum iso_status st = ISO_OK;
     if (!(c->resumes && has_grid(c, text.text + first)))
         st = iso_file_write(iso_path_in(c->sw.dir, "grid.yaml").text, text.text, text.len, c->err);
-    const char *const facts[][2] = {{"grid_hash", hash},
-                                    {"options", how.text},
+    const char *const facts[][2] = {{"options", how.text},
                                     {"version", ISODEPTH_VERSION},
                                     {"data_dir", c->data},
                                     {"cpu", iso_cpu_features()}};
     for (size_t i = 0; st == ISO_OK && i < sizeof facts / sizeof *facts; i++)
         st = iso_store_set(c->sw.store, facts[i][0], facts[i][1], c->err);
+    if (st == ISO_OK && !c->leaves_out) /* else the next start says so again */
+        st = iso_store_set(c->sw.store, "grid_hash", hash, c->err);
     iso_str_release(&how);
     iso_str_release(&text);
     return st;
@@ -184,7 +185,13 @@ enum iso_status iso_sweep_study_recall(struct iso_sweep_call *c)
     iso_sweep_fact(&text, c->a->out, "options");
     enum iso_status st = ISO_OK;
     if (text.len)
-        st = iso_json_parse(&saved, &c->arena, text.text, text.len, "options of the study", c->err);
+        st = iso_json_parse(&saved, &c->arena, text.text, text.len, "the options of its last start",
+                            c->err);
+    if (st != ISO_OK)
+        st = iso_fail(c->err, ISO_BAD_INPUT,
+                      "%s/study.db: the options of its last start are damaged; isodepth sweep "
+                      "--rebuild --out STUDY leaves them out",
+                      c->a->out);
     struct iso_strings set = c->a->set; /* they join those of the last start */
     c->a->set = (struct iso_strings){0};
     if (st == ISO_OK && saved)
@@ -193,4 +200,65 @@ enum iso_status iso_sweep_study_recall(struct iso_sweep_call *c)
     c->a->set = set;
     iso_str_release(&text);
     return st;
+}
+
+/* --- a new store --- */
+
+/* Where the runs say that their data are: the first that does, NULL when none can. */
+static const char *data_of_runs(struct iso_sweep_call *c)
+{
+    const char *data = NULL;
+    char **names;
+    size_t n;
+    if (iso_dir_list(&names, &n, iso_path_in(c->a->out, "runs").text, NULL) != ISO_OK)
+        return NULL;
+    for (size_t i = 0; i < n && !data; i++) {
+        const struct iso_path path = iso_sweep_path(c->a->out, names[i], "config.yaml");
+        const struct iso_yaml *doc = NULL;
+        if (iso_file_exists(path.text) && iso_yaml_read(&doc, &c->arena, path.text, NULL) == ISO_OK)
+            data = iso_yaml_text(doc, "data");
+        if (data && *data != '/') /* a run of another folder was copied here */
+            data = NULL;
+    }
+    iso_dir_list_free(names, n);
+    return data;
+}
+
+/* What the old store says about a fact; NULL when it says nothing, or cannot be read. */
+static const char *old_fact(struct iso_sweep_call *c, const char *key)
+{
+    struct iso_str text = {0};
+    iso_sweep_fact(&text, c->a->out, key);
+    const char *value = text.len ? iso_arena_strdup(&c->arena, text.text) : NULL;
+    iso_str_release(&text);
+    return value;
+}
+
+/* How the study was trained, as the old store has it, which may be damaged here too. */
+static const char *old_options(struct iso_sweep_call *c)
+{
+    const struct iso_json *doc;
+    const char *how = old_fact(c, "options");
+    if (how && iso_json_parse(&doc, &c->arena, how, strlen(how), "options", NULL) != ISO_OK)
+        how = NULL;
+    return how;
+}
+
+enum iso_status iso_sweep_study_rebuild(struct iso_sweep_call *c)
+{
+    const char *data = old_fact(c, "data_dir"), *options = old_options(c);
+    const char *const facts[][2] = {{"data_dir", data ? data : data_of_runs(c)},
+                                    {"options", options},
+                                    {"launcher", old_fact(c, "launcher")}};
+    enum iso_status st = iso_sweep_forget(c->a->out, c->err);
+    if (st == ISO_OK)
+        st = iso_sweep_open(&c->sw, c->a->out, c->err);
+    for (size_t i = 0; st == ISO_OK && i < sizeof facts / sizeof *facts; i++)
+        if (facts[i][1])
+            st = iso_store_set(c->sw.store, facts[i][0], facts[i][1], c->err);
+    if (st == ISO_OK && !options)
+        iso_log_warn("%s: with which options it was started (--threads-per-run, --set, ...) is not "
+                     "known any more; give them to the next start",
+                     c->a->out);
+    return st == ISO_OK ? iso_sweep_rebuild(&c->sw, c->err) : st;
 }

@@ -43,6 +43,54 @@ PY
 want 'nothing is left to do' out "resuming a finished study"
 grep -q '^# case.yaml' case/grid.yaml || fail "the grid was written again"
 
+# A rebuilt store knows what the old one knew about the start; without it, what the runs know.
+fact() { # WHAT SQL: changes the store of case
+    python3 - "$2" <<'PY' || fail "$1"
+import sqlite3, sys
+db = sqlite3.connect("case/study.db"); db.execute(sys.argv[1]); db.commit()
+PY
+}
+options() {
+    python3 -c 'import sqlite3
+print(sqlite3.connect("case/study.db").execute("SELECT value FROM fact WHERE key = \"options\"").fetchone()[0])'
+}
+before=$(options)
+"$iso" sweep --rebuild --out case > out 2> log || { cat log; fail "--rebuild"; }
+grep -q 'not known any more' log && fail "--rebuild forgot the options"
+"$iso" sweep --out case --no-fit > out 2> log || { cat log; fail "resuming a rebuilt study"; }
+want 'nothing is left to do' out "resuming a rebuilt study"
+[ "$(options)" = "$before" ] || fail "a rebuilt study has other options"
+fact "damaging the options" "UPDATE fact SET value = 'bogus' WHERE key = 'options'"
+"$iso" sweep --out case --no-fit > out 2> log && fail "damaged options"
+want 'case/study.db: the options of its last start are damaged; isodepth sweep --rebuild' log "damaged options"
+"$iso" sweep --rebuild --out case > out 2> log || { cat log; fail "--rebuild of damaged options"; }
+want 'with which options it was started' log "--rebuild of damaged options"
+"$iso" sweep --out case --no-fit > out 2> log || { cat log; fail "resuming without options"; }
+for run in case/runs/*/; do echo "data: $(realpath data)" > "$run"/config.yaml; done
+: > case/study.db
+"$iso" status case 2> log && fail "an empty store"
+want 'isodepth sweep --rebuild --out STUDY restores' log "an empty store"
+"$iso" sweep --rebuild --out case > out 2> log || { cat log; fail "--rebuild of an empty store"; }
+"$iso" sweep --out case --no-fit > out 2> log || { cat log; fail "resuming after an empty store"; }
+want '15 runs: 15 done' out "resuming after an empty store"
+
+# Runs that an edited grid adds, or that had no folder when the store was rebuilt, are named.
+"$iso" sweep toy.yaml --set 'widths=[1, 2]' --data data --no-fit --out edited > out 2> log ||
+    { cat log; fail "the study to edit"; }
+"$iso" sweep --out edited --no-fit 2>&1 | grep -q 'left out' && fail "nothing was edited"
+sed -i 's/^widths: .*/widths: [1, 2, 3]/' edited/grid.yaml
+for again in 1 2; do
+    "$iso" sweep --out edited --no-fit > out 2> log || { cat log; fail "an edited grid $again"; }
+    want 'edited/grid.yaml: 4 of its runs are not among those that the study was planned with' log \
+        "an edited grid $again"
+done
+"$iso" sweep edited/grid.yaml --data data --out edited --no-fit > out 2> log || fail "the remedy"
+want '12 runs: 12 done' out "the remedy"
+rm -r edited/runs/r1-d16-2e10*
+"$iso" sweep --rebuild --out edited > out 2> log || fail "--rebuild with fewer folders"
+"$iso" sweep --out edited --no-fit > out 2> log || fail "resuming with fewer folders"
+want '1 of its runs are not among' log "resuming with fewer folders"
+
 # Nothing to resume; data that moved.
 "$iso" sweep --out nowhere 2> log
 [ $? = 2 ] || fail "nothing to resume: exit"
