@@ -63,7 +63,10 @@ static void print_trouble(const struct iso_record *recs, size_t n)
 static void print_phi(const char *study)
 {
     struct iso_str phi = {0};
-    if (iso_study_phi_so_far(&phi, study))
+    struct iso_err why;
+    if (iso_study_check(study, &why) != ISO_OK)
+        iso_log_warn("%s", why.msg);
+    else if (iso_study_phi_so_far(&phi, study))
         printf("so far %s\n", phi.text);
     iso_str_release(&phi);
 }

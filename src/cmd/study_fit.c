@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "fit/analysis.h"
+#include "fit/study_rows.h"
 #include "plot/adaptions.h"
 #include "plot/evals.h"
 #include "plot/rates.h"
@@ -123,6 +124,21 @@ enum iso_status iso_study_rates_report(struct iso_str *out, const char *study_di
         iso_str_putc(out, '\n');
     }
     iso_regret_release(&regret);
+    iso_runs_release(&runs);
+    return st;
+}
+
+enum iso_status iso_study_check(const char *study_dir, struct iso_err *err)
+{
+    const struct iso_path table = iso_path_in(study_dir, "runs.csv");
+    struct iso_sheet sheet;
+    struct iso_runs runs = {0};
+    if (!iso_file_exists(table.text))
+        return ISO_OK;
+    enum iso_status st = iso_sheet_read(&sheet, table.text, err);
+    if (st == ISO_OK)
+        st = iso_study_rows_check(&runs, &sheet, study_dir, err);
+    iso_sheet_release(&sheet);
     iso_runs_release(&runs);
     return st;
 }

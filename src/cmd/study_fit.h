@@ -15,6 +15,8 @@ enum iso_status iso_study_fit_report(struct iso_str *out, const char *study, con
  * uses. */
 enum iso_status iso_study_rates_report(struct iso_str *out, const char *study, const char *title,
                                        double rate, struct iso_err *err);
+/* Rejects a study's runs.csv that contradicts its results; one without a table is well. */
+enum iso_status iso_study_check(const char *study, struct iso_err *err);
 /* Phi of the runs that are done, as a line without its end; false when they are too few.  There is
  * no interval, and no word about trust, which some checks would lack: they need refits. */
 bool iso_study_phi_so_far(struct iso_str *out, const char *study);

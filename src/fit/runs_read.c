@@ -179,11 +179,13 @@ static enum iso_status read_file(struct iso_runs *runs, const char *path,
     const struct iso_path inside = iso_path_in(path, "runs.csv");
     bool study = iso_dir_exists(path); /* keeps its table there */
     if (study && !iso_file_exists(inside.text))
-        return iso_fail(err, ISO_BAD_INPUT,
-                        "%s: a directory without runs.csv; give a table of runs", path);
+        return iso_fail(err, ISO_BAD_INPUT, "%s: a directory without runs.csv; %s", path,
+                        iso_dir_exists(iso_path_in(path, "runs").text)
+                            ? "isodepth sweep --rebuild --out STUDY writes it again from its runs/"
+                            : "give a table of runs");
     enum iso_status st = iso_sheet_read(&sheet, study ? inside.text : path, err);
     if (st == ISO_OK && study)
-        st = iso_study_rows_check(&sheet, path, err);
+        st = iso_study_rows_check(runs, &sheet, path, err);
     if (st == ISO_OK)
         st = add_sheet(runs, &sheet, how, err);
     iso_sheet_release(&sheet);

@@ -2,12 +2,14 @@
 #ifndef ISO_FIT_STUDY_ROWS_H
 #define ISO_FIT_STUDY_ROWS_H
 
+#include "fit/runs.h"
 #include "table/sheet.h"
 
-/* Rejects a runs.csv whose finished rows are not what DIR/runs/<id>/result.json says: a text table
- * has no checksum, and a flipped bit would be another loss.  Rows without a result count as they
- * are. */
-enum iso_status iso_study_rows_check(const struct iso_sheet *sheet, const char *dir,
-                                     struct iso_err *err);
+/* Rejects a runs.csv that is not what the DIR/runs/<id>/result.json say: a finished row has other
+ * numbers, another state or a damaged result, or a finished run has no row.  A text table has no
+ * checksum, and a flipped bit would be another loss.  Rows without a folder count as they are; what
+ * cannot be read, or a killed scheduler did not write down, becomes a note of `runs`. */
+enum iso_status iso_study_rows_check(struct iso_runs *runs, const struct iso_sheet *sheet,
+                                     const char *dir, struct iso_err *err);
 
 #endif

@@ -49,6 +49,26 @@ for row, run in zip(table, told["runs"]):
     assert list(row) == list(run) and row["run"] == run["run"] and row["status"] == run["status"]
     assert float(row["loss"]) == run["loss"] and run["wanted"] is True and run["bits_per_byte"] is None
 END
+# A table that lacks a finished run, or calls it something else, is not believed.
+run=$(sed -n '3s/,.*//p' st/runs.csv)
+for edit in 3d '3s/,done,/,donex,/'; do
+    rm -rf edited && cp -r st edited && sed -i "$edit" edited/runs.csv
+    "$iso" fit edited --starts 5 --resamples 0 > out 2> log && fail "fit after $edit"
+    want "run $run" log "fit after $edit"
+    want 'isodepth sweep --rebuild --out STUDY' log "fit after $edit"
+    "$iso" status edited > out 2> log || fail "status after $edit"
+    want "run $run" log "status after $edit"
+    grep -q '^so far' out && fail "status after $edit: phi"
+    "$iso" sweep --rebuild --out edited > out 2>&1 || fail "--rebuild after $edit"
+    "$iso" runs edited --csv | cut -d, -f1-32 | sort > rebuilt
+    "$iso" runs st --csv | cut -d, -f1-32 | sort | cmp -s - rebuilt ||
+        fail "--rebuild after $edit: another table"
+done
+rm edited/runs.csv
+"$iso" fit edited 2> log && fail "fit without runs.csv"
+want 'directory without runs.csv; isodepth sweep --rebuild --out' log "fit without runs.csv"
+cp st/runs.csv edited && rm -r edited/runs
+"$iso" fit edited --starts 5 --resamples 0 > out 2> log || fail "fit of a table alone"
 for two in '--csv --json' '--csv --means'; do
     # shellcheck disable=SC2086
     "$iso" runs st $two > out 2> log

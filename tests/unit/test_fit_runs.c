@@ -314,7 +314,9 @@ static void test_points(void **state)
     iso_runs_release(&runs);
 }
 
-/* A study of one run; the table's row and the run's result are texts. */
+static char noted[512]; /* the first note of the study that was read last */
+
+/* A study of one run's folder; the table's rows and the run's result are texts; NULL: no result. */
 static enum iso_status read_study(const char *dir, const char *row, const char *result,
                                   struct iso_err *err)
 {
@@ -326,8 +328,12 @@ static enum iso_status read_study(const char *dir, const char *row, const char *
     const struct iso_path folder = iso_path_in(dir, "runs/a"),
                           file = iso_path_in(folder.text, "result.json");
     assert_int_equal(iso_dir_make(folder.text, err), ISO_OK);
-    assert_int_equal(iso_file_write(file.text, result, strlen(result), err), ISO_OK);
+    assert_int_equal(iso_file_write(iso_path_in(folder.text, "run.json").text, "{}", 2, err),
+                     ISO_OK);
+    if (result)
+        assert_int_equal(iso_file_write(file.text, result, strlen(result), err), ISO_OK);
     enum iso_status st = iso_runs_read(&runs, &dir, 1, NULL, err);
+    snprintf(noted, sizeof noted, "%s", runs.n_note ? runs.note[0] : "");
     iso_runs_release(&runs);
     iso_str_release(&table);
     iso_dir_remove(folder.text);
@@ -351,11 +357,27 @@ static void test_study_rows(void **state)
     assert_int_equal(read_study(dir, "a,done,1e18,2,5e7,4e7,1e6,1e8,3.1\n", result, &err),
                      ISO_BAD_INPUT);
     assert_non_null(strstr(err.msg, "tokens is 1e8"));
-    /* Without a result, or with one that is damaged, there is nothing to compare with. */
+    /* A folder's result that the table lacks; only one that --rebuild would take counts. */
+    static const char own[] = "{\"status\": \"done\", \"run\": \"a\", \"loss\": 3.1}";
+    assert_int_equal(read_study(dir, "b,done," GOOD, own, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "has no row of run a, which has a result"));
     assert_int_equal(read_study(dir, "b,done," GOOD, result, &err), ISO_OK);
-    assert_int_equal(read_study(dir, "a,done," GOOD, "{\"loss\": 3.5", &err), ISO_OK);
+    /* A state that is none; one that a killed scheduler leaves is no damage. */
+    assert_int_equal(read_study(dir, "a,donex," GOOD, own, &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "runs.csv:2: status is \"donex\", but the result of run a"));
+    assert_int_equal(read_study(dir, "a,diverged," GOOD, own, &err), ISO_BAD_INPUT);
+    assert_int_equal(read_study(dir, "b,done," GOOD "a,running," GOOD, own, &err), ISO_OK);
+    assert_non_null(strstr(noted, "1 run is finished, but not in the table (the first: a)"));
+    /* What is damaged confirms nothing. */
+    assert_int_equal(read_study(dir, "a,done," GOOD, "{\"loss\": 3.5", &err), ISO_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "runs/a/result.json is damaged"));
     assert_int_equal(read_study(dir, "a,done," GOOD, "{\"loss\": 3.5,\n  \"xxh64\": \"0\"}", &err),
-                     ISO_OK);
+                     ISO_BAD_INPUT);
+    /* A folder without a result is said, no folder is a copy of the table. */
+    assert_int_equal(read_study(dir, "a,done," GOOD, NULL, &err), ISO_OK);
+    assert_non_null(strstr(noted, "1 run is done, but no result.json can be read"));
+    assert_int_equal(read_study(dir, "b,done," GOOD, NULL, &err), ISO_OK);
+    assert_string_equal(noted, "");
     rmdir(dir);
 }
 
