@@ -42,7 +42,8 @@ const struct iso_check iso_check_table[] = {
     {
         .name = "bounds",
         .statistic = "parameters and ends of phi's interval on the edge of the range searched",
-        .reason = "above 0, and fails for phi: the edge is not a measurement",
+        .reason = "above 0, and fails for phi: the edge is not a measurement; fails where the term "
+                  "of the parameters changes the loss by less than 1e-5 of it",
         .advice = "add budgets or sizes: these runs leave a direction of the law open",
         .may_fail = true,
         .reads_refits = true,

@@ -29,12 +29,45 @@ static double phi_bound(const struct iso_check_input *in, size_t phi)
     return at(v->low, low) ? low : at(v->high, high) ? high : NAN;
 }
 
+/* By what part of the loss the term of the parameters differs between the runs. */
+static double size_matters(const struct iso_check_input *in)
+{
+    double low = INFINITY, high = 0, loss = INFINITY;
+    for (size_t i = 0; i < in->runs->n; i++) {
+        const struct iso_run *run = &in->runs->at[i];
+        const double term = in->fit->A * pow(iso_fit_n_eff(in->fit, run), -in->fit->alpha);
+        low = fmin(low, term);
+        high = fmax(high, term);
+        loss = fmin(loss, run->loss);
+    }
+    return (high - low) / loss;
+}
+
+/* phi tells how parameters count: where they do not, it is nothing that the runs can show. */
+static bool is_without_size(struct iso_finding *out, const struct iso_check_input *in)
+{
+    const double least =
+        1e-5; /* losses are hardly ever known better than this part of themselves */
+    if (!iso_fit_phi_is_free(in->fit) || iso_runs_undetermined(in->runs) ||
+        size_matters(in) >= least)
+        return false;
+    iso_finding_set(out, 1, 0);
+    out->level = ISO_LEVEL_FAIL;
+    out->message = iso_arena_printf(in->arena,
+                                    "in the law that was fitted, the loss does not depend on the "
+                                    "parameters (alpha = %.2g, A = %.2g), so nothing determines φ",
+                                    in->fit->alpha, in->fit->A);
+    return true;
+}
+
 void iso_check_bounds(struct iso_finding *out, const struct iso_check_input *in)
 {
     const struct iso_fit *fit = in->fit;
     const size_t phi = fit->phi_param;
     size_t n = 0;
     const char *names = "";
+    if (is_without_size(out, in))
+        return;
     for (size_t p = 0; p < fit->n_param; p++)
         if (fit->on_bound[p] && p != phi) {
             names = iso_arena_printf(in->arena, "%s%s%s = %g", names, n ? ", " : "", fit->name[p],

@@ -215,10 +215,11 @@ bool iso_same_budget(double a, double b)
 const char *iso_runs_undetermined(const struct iso_runs *runs)
 {
     double low = INFINITY, high = 0;
-    bool recurrences = false;
+    bool recurrences = false, losses = false;
     for (size_t i = 0; i < runs->n; i++) {
         low = fmin(low, runs->at[i].budget);
         high = fmax(high, runs->at[i].budget);
+        losses |= !(runs->at[i].loss == runs->at[0].loss && runs->at[i].loss > 0);
         recurrences |= runs->at[i].r != runs->at[0].r;
     }
     if (!recurrences)
@@ -226,6 +227,10 @@ const char *iso_runs_undetermined(const struct iso_runs *runs)
     if (iso_same_budget(low, high))
         return "all runs have one budget, so what more parameters gain cannot be told from what "
                "fewer tokens lose";
+    if (!losses) /* a plan has none */
+        return "all runs have one loss, so nothing shows what parameters gain; is its column the "
+               "right "
+               "one?";
     return NULL;
 }
 

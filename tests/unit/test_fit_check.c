@@ -235,6 +235,23 @@ static void test_bounds(void **state)
     expect(s, "bounds", ISO_LEVEL_FAIL, "φ lies at -3");
 }
 
+/* Losses that are all equal, or know nothing of the parameters. */
+static void test_without_signal(void **state)
+{
+    struct study *s = read_clean(state, 2);
+    for (size_t i = 0; i < s->runs.n; i++)
+        s->runs.at[i].loss = 4;
+    judge(s);
+    expect(s, "anchor", ISO_LEVEL_FAIL, "all runs have one loss");
+    expect_trust(s, ISO_TRUST_UNDETERMINED);
+    read_clean(state, 2);
+    for (size_t i = 0; i < s->runs.n; i++)
+        s->runs.at[i].loss = 1.8 + 2000 * pow(s->runs.at[i].tokens, -0.35);
+    judge(s);
+    expect(s, "bounds", ISO_LEVEL_FAIL, "the loss does not depend on the parameters");
+    expect_trust(s, ISO_TRUST_UNDETERMINED);
+}
+
 /* One wrong row hides no other fault. */
 static void test_two_faults(void **state)
 {
@@ -386,6 +403,7 @@ int main(void)
         STUDY_TEST(test_flops_column),
         STUDY_TEST(test_flops_of_small_models),
         STUDY_TEST(test_bounds),
+        STUDY_TEST(test_without_signal),
         STUDY_TEST(test_two_faults),
         STUDY_TEST(test_noise),
         STUDY_TEST(test_laws_without_phi),
