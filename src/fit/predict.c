@@ -53,6 +53,28 @@ static enum iso_status read_param(struct iso_fit *fit, const struct iso_json *ro
     return ISO_OK;
 }
 
+/* The law is there twice; who edits the copy that people see must hear that it is not used. */
+static enum iso_status check_copy(const struct iso_fit *fit, const struct iso_json *v,
+                                  const char *path, struct iso_err *err)
+{
+    const double phi = fit->phi_param == ISO_NO_PARAM ? NAN : fit->param[fit->phi_param];
+    const struct {
+        const char *name;
+        double value;
+    } copies[] = {{"A", exp(fit->param[ISO_P_A])}, {"alpha", fit->param[ISO_P_ALPHA]},
+                  {"B", exp(fit->param[ISO_P_B])}, {"beta", fit->param[ISO_P_BETA]},
+                  {"E", exp(fit->param[ISO_P_E])}, {"phi", phi}};
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        const double copy = iso_json_number(v, copies[i].name, NAN), value = copies[i].value;
+        if (fabs(copy - value) > 1e-9 * fmax(1e-9, fabs(value)))
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s: %s is %.10g, but diagnostics.parameters, which predict uses, give "
+                            "%.10g: the file was edited; isodepth fit writes it again",
+                            path, copies[i].name, copy, value);
+    }
+    return ISO_OK;
+}
+
 static enum iso_status read_fit(struct iso_fit *fit, const struct iso_json *v, const char *path,
                                 struct iso_err *err)
 {
@@ -70,8 +92,9 @@ static enum iso_status read_fit(struct iso_fit *fit, const struct iso_json *v, c
     enum iso_status st = ISO_OK;
     for (const struct iso_json *row = rows->child; st == ISO_OK && row; row = row->next)
         st = read_param(fit, row, path, err);
-    return st == ISO_OK && fit->n_param < ISO_P_SHAPE ? damaged(path, "too few parameters", err)
-                                                      : st;
+    if (st == ISO_OK && fit->n_param < ISO_P_SHAPE)
+        return damaged(path, "too few parameters", err);
+    return st == ISO_OK ? check_copy(fit, v, path, err) : st;
 }
 
 static enum iso_status read_draws(struct iso_predictor *p, struct iso_arena *arena,

@@ -59,6 +59,10 @@ edit 'p[0], p[2] = p[2], p[0]'
 refuse 'not in its place' "$work/edited.json" --n 1e9 --tokens 1e9
 edit 'f["draws"]["values"][0].append(1)'
 refuse 'not one number for each parameter' "$work/edited.json" --n 1e9 --tokens 1e9
+edit 'f["phi"] += 0.1'
+refuse 'phi is .*, but diagnostics.parameters, which predict uses' "$work/edited.json" --n 1e9 --tokens 1e9
+edit 'f["E"] += 0.1'
+refuse 'E is .*, but diagnostics.parameters, which predict uses' "$work/edited.json" --n 1e9 --tokens 1e9
 edit 'del p[5], f["draws"]'
 refuse 'r is 3, but the fit has no phi for it$' "$work/edited.json" "${looped[@]}"
 "$isodepth" fit examples/paper_baseline.csv --law phi_per_r --resamples 0 --starts 20 --json >"$work/per_r.json"
