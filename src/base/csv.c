@@ -183,6 +183,12 @@ enum iso_status iso_csv_parse(struct iso_csv *csv, struct iso_arena *arena, cons
     *csv = (struct iso_csv){0};
     if (memchr(text, '\0', len))
         return iso_fail(err, ISO_BAD_INPUT, "%s: holds NUL bytes; not a CSV file", path);
+    const char *cr = memchr(text, '\r', len);
+    if (cr && !memchr(text, '\n', len) && cr + 1 < text + len)
+        return iso_fail(err, ISO_BAD_INPUT,
+                        "%s: its lines end with a carriage return alone; convert them, for example "
+                        "with tr '\\r' '\\n'",
+                        path);
     struct reader r = {
         .at = text, .end = text + len, .path = path, .line = 1, .arena = arena, .err = err};
     if (len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)

@@ -82,6 +82,12 @@ static bool is_nothing(const char *text)
     return false;
 }
 
+static bool is_infinite(const char *text)
+{
+    const char *word = text + strspn(text, "+-");
+    return strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0;
+}
+
 static enum iso_status bad_number(const struct iso_run_row *at, enum iso_column_role role,
                                   const char *text)
 {
@@ -102,8 +108,13 @@ static enum iso_status read_number(const struct iso_run_row *at, const struct co
     if (!iso_run_row_has(at, col->role) || (is_nothing(text) && !col->required))
         return ISO_OK;
     if (is_nothing(text))
-        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s is empty", at->path,
-                        at->row->line, name);
+        return *text ? iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s: \"%.60s\", not a number",
+                                at->path, at->row->line, name, text)
+                     : iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s is empty", at->path,
+                                at->row->line, name);
+    if (is_infinite(text))
+        return iso_fail(at->err, ISO_BAD_INPUT, "%s:%d: column %s: %.60s must be finite", at->path,
+                        at->row->line, name, text);
     if (!iso_parse_double(text, out))
         return bad_number(at, col->role, text);
     if (*out < col->least || (col->positive && *out == 0))
@@ -126,7 +137,7 @@ static enum iso_status read_loss(const struct iso_run_row *at, double *out, cons
         return ISO_OK;
     if (!*text) {
         *reason = "no loss";
-    } else if (is_nothing(text) || strcasestr(text, "inf") == text + strspn(text, "+-")) {
+    } else if (is_nothing(text) || is_infinite(text)) {
         *reason = "the loss is not finite";
     } else if (iso_parse_double(text, out)) {
         *out *= at->roles.factor[ISO_ROLE_LOSS];

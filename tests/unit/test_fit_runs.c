@@ -42,6 +42,11 @@ static const struct {
     {HEADER "many,2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget: \"many\" is not a number"},
     {HEADER "0,2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget: 0 must be above 0"},
     {HEADER ",2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget is empty"},
+    {HEADER "1e18,2,5e7,4e7,1e6,nan,3.1\n", "t:2: column tokens: \"nan\", not a number"},
+    {HEADER "inf,2,5e7,4e7,1e6,1e9,3.1\n", "t:2: column budget: inf must be finite"},
+    {"budget,n_once,tokens,loss\r1e18,1e8,1e9,3\r",
+     "t: its lines end with a carriage return alone; convert them, for example with tr '\\r' "
+     "'\\n'"},
     {"flops,n_once,tokens,loss\n-5,1e8,1e9,3\n", "t:2: column flops: -5 must be above 0"},
     {HEADER GOOD "1e18,0.5,5e7,4e7,1e6,1e9,3.1\n", "t:3: column r: 0.5 must be at least 1"},
     {HEADER "1e18,two,5e7,4e7,1e6,1e9,3.1\n", "t:2: column r: \"two\" is not a number"},
