@@ -176,11 +176,10 @@ static void note_study(struct iso_runs *runs, const struct study *s)
                       "so the table was not compared with it",
                       s->n_unread, s->n_unread == 1 ? "run is" : "runs are", s->unread);
     if (s->n_behind)
-        iso_runs_note(
-            runs,
-            "%zu %s finished, but not in the table (the first: %s), and left out; isodepth "
-            "sweep --out STUDY brings the table up to date",
-            s->n_behind, s->n_behind == 1 ? "run is" : "runs are", s->behind);
+        iso_runs_note(runs,
+                      "%zu %s finished, but not in the table (the first: %s), and left out; "
+                      "isodepth sweep --out STUDY brings the table up to date",
+                      s->n_behind, s->n_behind == 1 ? "run is" : "runs are", s->behind);
 }
 
 enum iso_status iso_study_rows_check(struct iso_runs *runs, const struct iso_sheet *sheet,
