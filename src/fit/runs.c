@@ -228,9 +228,9 @@ const char *iso_runs_undetermined(const struct iso_runs *runs)
         return "all runs have one budget, so what more parameters gain cannot be told from what "
                "fewer tokens lose";
     if (!losses) /* a plan has none */
-        return "all runs have one loss, so nothing shows what parameters gain; is its column the "
-               "right "
-               "one?";
+        return "all runs have one loss, so nothing shows what parameters gain: look at the column "
+               "of "
+               "losses";
     return NULL;
 }
 
