@@ -145,14 +145,6 @@ static enum iso_status print_text(const struct iso_tokens *all, size_t *shown, b
     return st;
 }
 
-static enum iso_status fail_not_finite(const char *checkpoint, struct iso_err *err)
-{
-    return iso_fail(err, ISO_BAD_INPUT,
-                    "%s: its outputs are not finite; it diverged, or its weights are damaged: "
-                    "isodepth inspect shows them",
-                    checkpoint);
-}
-
 static enum iso_status generate(const struct generate_args *a, struct iso_model *m, int depth,
                                 const struct iso_tokens *prompt, const struct iso_tokenizer *t,
                                 struct iso_err *err)
@@ -171,7 +163,7 @@ static enum iso_status generate(const struct generate_args *a, struct iso_model 
     for (int64_t i = 0; st == ISO_OK && i < a->tokens; i++) {
         int32_t token = iso_decoder_draw(d, a->temperature, (size_t)a->top_k, &rng);
         if (token < 0) {
-            st = fail_not_finite(a->checkpoint, err);
+            st = iso_fail_not_finite(a->checkpoint, depth, err);
             break;
         }
         iso_tokens_put(&all, (uint32_t)token);

@@ -122,9 +122,17 @@ struct sums {
     double loss, hits, tokens;
 };
 
+static void add_row(struct sums *sum, const struct iso_sequence *s)
+{
+    for (size_t k = 0; k + 1 < s->n; k++) {
+        sum->loss += (double)s->loss[k];
+        sum->hits += s->hit[k];
+    }
+}
+
 /* Scores all rows, a group of them at a time. */
 static enum iso_status score_all(struct sums *sum, struct rows *r, struct iso_scorer *scorer,
-                                 const struct loss_args *a, const struct iso_arch *arch,
+                                 const struct loss_args *a, const struct iso_arch *arch, int depth,
                                  struct iso_err *err)
 {
     struct iso_sequence seq[AT_ONCE];
@@ -142,14 +150,12 @@ static enum iso_status score_all(struct sums *sum, struct rows *r, struct iso_sc
         if (st != ISO_OK)
             break;
         iso_scorer_run(scorer, seq, n);
-        for (size_t i = 0; i < n; i++) {
-            for (size_t k = 0; k + 1 < w; k++) {
-                sum->loss += (double)seq[i].loss[k];
-                sum->hits += seq[i].hit[k];
-            }
-            if (a->per_token)
-                print_tokens(&seq[i], first + (int64_t)i);
-        }
+        for (size_t i = 0; i < n; i++)
+            add_row(sum, &seq[i]);
+        if (!isfinite(sum->loss))
+            st = iso_fail_not_finite(a->checkpoint, depth, err);
+        for (size_t i = 0; st == ISO_OK && a->per_token && i < n; i++)
+            print_tokens(&seq[i], first + (int64_t)i);
         sum->tokens += (double)(n * (w - 1));
     }
     free(token);
@@ -195,7 +201,7 @@ static enum iso_status score(const struct loss_args *a, struct iso_model *m, str
         struct iso_scorer *scorer = iso_scorer_new(m, r.width, depth, threads);
         if (a->per_token)
             puts("row,position,token,loss,hit");
-        st = score_all(&sum, &r, scorer, a, &m->arch, err);
+        st = score_all(&sum, &r, scorer, a, &m->arch, depth, err);
         iso_scorer_free(scorer);
     }
     if (st == ISO_OK && !a->per_token)

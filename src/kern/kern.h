@@ -133,7 +133,8 @@ struct iso_kern {
     /* --- softcap and cross-entropy over the first V_real of V columns ---
      * z [M, V]: raw logits in; when `scale` is not 0 they become scale * dloss/dz (0 in the
      * padded columns).  loss[m] in nats; a target below 0 is not counted (loss 0, gradient 0).
-     * `hit` (may be NULL) says whether no logit is above the target's.  cap > 0. */
+     * `hit` (may be NULL) says whether no logit is above the target's; not with a NaN among
+     * them.  cap > 0. */
     void (*softcap_xent)(float *loss, unsigned char *hit, float *z, const int32_t *target, size_t M,
                          size_t V, size_t V_real, float cap, float scale);
 

@@ -302,7 +302,7 @@ static void softcap_xent_ref(float *loss, unsigned char *hit, float *z, const in
         float *row = z + m * V;
         bool best = target[m] >= 0;
         for (size_t j = 0; best && j < V_real; j++)
-            best = !(row[j] > row[target[m]]);
+            best = row[j] <= row[target[m]]; /* false for NaN */
         if (hit)
             hit[m] = best;
         loss[m] = 0;

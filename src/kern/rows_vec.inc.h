@@ -377,13 +377,15 @@ static void softcap_xent_vec(float *loss, unsigned char *hit, float *z, const in
 {
     for (size_t m = 0; m < M; m++, z += V) {
         bool counted = target[m] >= 0;
-        if (hit)
+        if (hit) /* of the logits: xent_row_vec overwrites them */
             hit[m] = counted && none_above(z, z[target[m]], V_real);
         loss[m] = 0;
         if (counted)
             loss[m] = xent_row_vec(z, (size_t)target[m], V, V_real, cap, scale);
         else if (scale != 0)
             fill_vec(z, 0, V);
+        if (hit && isnan(loss[m])) /* a maximum skips NaN, the loss does not */
+            hit[m] = false;
     }
 }
 

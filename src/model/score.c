@@ -243,3 +243,11 @@ enum iso_status iso_depth_check(int *depth, const struct iso_arch *a, int64_t r,
                     "this model was trained with %lld iteration%s of loop %s and cannot run at %d",
                     (long long)a->r, a->r == 1 ? "" : "s", a->loop->name, *depth);
 }
+
+enum iso_status iso_fail_not_finite(const char *checkpoint, int depth, struct iso_err *err)
+{
+    return iso_fail(err, ISO_BAD_INPUT,
+                    "%s: its outputs are not finite at r = %d; it diverged, or its weights are "
+                    "damaged: isodepth inspect shows them",
+                    checkpoint, depth);
+}

@@ -31,5 +31,7 @@ uint64_t iso_scorer_tokens(const struct iso_scorer *s);
 /* Whether a model can run at r iterations (0: the trained number); sets *depth. */
 enum iso_status iso_depth_check(int *depth, const struct iso_arch *a, int64_t r,
                                 struct iso_err *err);
+/* The error of a checkpoint whose logits or losses at this depth are NaN or infinite. */
+enum iso_status iso_fail_not_finite(const char *checkpoint, int depth, struct iso_err *err);
 
 #endif

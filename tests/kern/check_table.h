@@ -441,11 +441,12 @@ static void check_nan(struct tables *t)
     enum { V = 40 };
     const struct iso_kern *k = t->k;
     for (size_t at = 0; at < V; at++) {
-        float z[V] = {0}, y[V], loss, rstd, g[V];
+        float z[V] = {1}, y[V], loss, rstd, g[V];
         int32_t target = 0;
-        z[at] = NAN;
-        k->softcap_xent(&loss, NULL, z, &target, 1, V, V, 15, 0);
-        assert_true(isnan(loss));
+        unsigned char hit = 1;
+        z[at] = NAN; /* the target's logit, or another */
+        k->softcap_xent(&loss, &hit, z, &target, 1, V, V, 15, 0);
+        assert_true(isnan(loss) && !hit);
         k->relu2(y, z, V);
         assert_true(isnan(y[at]));
         k->fill(g, 1, V);
