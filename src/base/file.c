@@ -268,6 +268,12 @@ int64_t iso_file_size(const char *path)
     return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
+bool iso_is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 enum iso_status iso_dir_make(const char *path, struct iso_err *err)
 {
     if (!*path)
@@ -324,6 +330,8 @@ bool iso_dir_remove(const char *path)
 {
     char **names;
     size_t n;
+    if (iso_is_link(path)) /* the files behind it are not ours to remove */
+        return unlink(path) == 0;
     if (iso_dir_list(&names, &n, path, NULL) != ISO_OK)
         return false;
     for (size_t i = 0; i < n; i++)

@@ -58,9 +58,11 @@ enum iso_status iso_file_append_line(int fd, const char *path, const char *text,
 bool iso_file_exists(const char *path);
 bool iso_dir_exists(const char *path);
 int64_t iso_file_size(const char *path); /* -1 when there is none */
+bool iso_is_link(const char *path);      /* a symbolic one, wherever it leads */
 /* As mkdir -p; what is made is on the disk. */
 enum iso_status iso_dir_make(const char *path, struct iso_err *err);
-/* Removes a directory and the files in it; false when it stays, or was not there. */
+/* Removes a directory and the files in it; false when it stays, or was not there.  Of symbolic
+ * links, `path` itself or in it, only the link is removed. */
 bool iso_dir_remove(const char *path);
 /* Names in a directory, sorted, without . and ..; each name and the list are the caller's. */
 enum iso_status iso_dir_list(char ***names, size_t *n, const char *path, struct iso_err *err);

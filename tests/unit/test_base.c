@@ -639,6 +639,27 @@ static void test_temporary_names(void **state)
     assert_true(iso_dir_remove(dir));
 }
 
+/* Of a link only the link goes: a folder of ours may have been replaced by one. */
+static void test_remove_links(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/isodepth-test-XXXXXX", theirs[100], link[100], ours[100], inside[110];
+    assert_non_null(mkdtemp(dir));
+    snprintf(theirs, sizeof theirs, "%s/theirs", dir);
+    snprintf(link, sizeof link, "%s/link", dir);
+    snprintf(ours, sizeof ours, "%s/ours", dir);
+    snprintf(inside, sizeof inside, "%s/file", ours);
+    assert_int_equal(mkdir(theirs, 0777), 0);
+    assert_int_equal(mkdir(ours, 0777), 0);
+    put(theirs, "precious");
+    assert_int_equal(symlink(theirs, link), 0);
+    assert_int_equal(symlink("../theirs/precious", inside), 0);
+    assert_true(iso_dir_remove(link) && !exists(dir, "link"));
+    assert_true(iso_dir_remove(ours) && !exists(dir, "ours"));
+    assert_true(exists(theirs, "precious"));
+    assert_true(iso_dir_remove(theirs) && iso_dir_remove(dir));
+}
+
 /* A pipe without a writer is rejected, not waited for. */
 static void test_map_pipe(void **state)
 {
@@ -788,6 +809,7 @@ int main(void)
         cmocka_unit_test(test_map_pipe),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_temporary_names),
+        cmocka_unit_test(test_remove_links),
         cmocka_unit_test(test_word),
         cmocka_unit_test(test_visible),
         cmocka_unit_test(test_latex),
