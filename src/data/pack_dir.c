@@ -229,9 +229,14 @@ struct iso_path iso_pack_dir_staging(const char *dir)
     return iso_path_in(dir, ".packing");
 }
 
+static struct iso_path ready_in(const char *dir)
+{
+    return iso_path_in(dir, ".packed");
+}
+
 enum iso_status iso_pack_dir_install(const char *dir, struct iso_err *err)
 {
-    const struct iso_path ready = iso_path_in(dir, ".packed");
+    const struct iso_path ready = ready_in(dir);
     enum iso_status st = ISO_OK;
     if (!iso_dir_exists(ready.text)) {
         bool found;
@@ -256,12 +261,25 @@ void iso_pack_dir_abandon(const char *dir)
 static enum iso_status settle(bool *found, const char *dir, struct iso_err *err)
 {
     const struct iso_path staging = iso_pack_dir_staging(dir);
-    bool begun = iso_dir_exists(iso_path_in(dir, ".packed").text) ||
+    bool begun = iso_dir_exists(ready_in(dir).text) ||
                  (iso_file_exists(iso_path_in(staging.text, "meta.json").text) &&
                   !iso_file_exists(iso_path_in(dir, "meta.json").text));
     enum iso_status st = begun ? iso_pack_dir_install(dir, err) : ISO_OK;
     *found = st == ISO_OK && iso_dir_remove(staging.text);
     return st;
+}
+
+/* Our folders are emptied and moved: behind a link they would be somebody's files. */
+static enum iso_status reject_links(const char *dir, struct iso_err *err)
+{
+    const struct iso_path folders[] = {iso_pack_dir_staging(dir), ready_in(dir)};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (iso_is_link(folders[i].text))
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s: a symbolic link, where pack makes a folder and removes it; remove "
+                            "the link",
+                            folders[i].text);
+    return ISO_OK;
 }
 
 /* Looks at the locked directory and decides what to do about what is in it. */
@@ -270,7 +288,9 @@ static enum iso_status look_around(struct iso_pack_result *result, const char *d
                                    struct iso_err *err)
 {
     bool half = false, remains = false;
-    enum iso_status st = settle(&half, dir, err);
+    enum iso_status st = reject_links(dir, err);
+    if (st == ISO_OK)
+        st = settle(&half, dir, err);
     if (st == ISO_OK && iso_file_exists(iso_path_in(dir, "meta.json").text))
         st = judge_finished(result, dir, plan, force, err);
     else if (st == ISO_OK) {

@@ -200,6 +200,19 @@ for name in $mine; do
     [ "$(cat "$work/kill/$name")" = mine ] || fail "a file that is not ours was removed: $name"
 done
 
+# A link in place of our folders: what is behind it is not ours.
+mkdir "$work/linked"
+cp -r "$work/one" "$work/victim"
+for name in .packing .packed; do
+    ln -s ../victim "$work/linked/$name"
+    status=0
+    "$iso" pack "$work/text.txt" --tokenizer bytes -T 127 --out "$work/linked" > /dev/null \
+        2> "$work/err" || status=$?
+    [ $status = 1 ] && grep -q "linked/$name: a symbolic link" "$work/err" || fail "$name: $(cat "$work/err")"
+    diff -r "$work/one" "$work/victim" || fail "$name: files behind the link are gone"
+    rm "$work/linked/$name" || fail "$name: the link is gone"
+done
+
 # A full disk: an error, and nothing that opens.
 status=0
 (ulimit -f 100; trap '' XFSZ; "$iso" -q pack "$work/text.txt" --tokenizer bytes -T 127 \
