@@ -93,6 +93,8 @@ static enum iso_status gather(struct view *v, struct iso_err *err)
     v->split = (enum iso_split)iso_choice_index(&iso_choice_splits, a->split);
     if (a->verify)
         st = iso_dataset_verify(&v->ds, err);
+    if (st == ISO_OK && a->verify)
+        st = iso_dataset_verify_tokenizer(&v->ds, err);
     if (st == ISO_OK && a->drift)
         st = iso_drift_measure(&v->drift, &v->ds, v->split, err);
     if (st != ISO_OK || a->row < 0)
@@ -257,8 +259,9 @@ const struct iso_cmd iso_cmd_data = {
     .name = "data",
     .operands = "DIR",
     .summary = "show what is in a packed directory",
-    .details = "Prints splits, rows, tokens and bytes per token. --verify reads every row and "
-               "checks it against its checksum. --row N prints one row as text. --drift compares "
+    .details = "Prints splits, rows, tokens and bytes per token. --verify reads every row, and "
+               "tokenizer.model, and checks them against their checksums. --row N prints one row "
+               "as text. --drift compares "
                "each tenth of the stream with the whole, and with random orders of the same rows.",
     .group = "Data",
     .min_operands = 1,

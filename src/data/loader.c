@@ -1,6 +1,8 @@
 /* The loader: see loader.h. */
 #include "data/loader.h"
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/rng.h"
 
@@ -155,6 +157,23 @@ enum iso_status iso_dataset_verify(const struct iso_dataset *ds, struct iso_err 
     enum iso_status st = ISO_OK;
     for (int i = 0; st == ISO_OK && i < ISO_N_SPLIT; i++)
         st = iso_dataset_verify_split(ds, (enum iso_split)i, err);
+    return st;
+}
+
+enum iso_status iso_dataset_verify_tokenizer(const struct iso_dataset *ds, struct iso_err *err)
+{
+    const char *file = iso_json_string(iso_json_get(ds->meta, "tokenizer"), "file", NULL);
+    if (!file)
+        return ISO_OK;
+    const struct iso_path path = iso_path_in(ds->dir, "%s", file);
+    struct iso_map map;
+    enum iso_status st = iso_map_open(&map, path.text, err);
+    if (st == ISO_OK && iso_xxh64(map.bytes, map.len, 0) != ds->tokenizer_hash)
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: not the tokenizer that packed this, or damaged; put that one there, or "
+                      "pack again",
+                      path.text);
+    iso_map_close(&map);
     return st;
 }
 

@@ -42,6 +42,8 @@ enum iso_status iso_dataset_open(struct iso_dataset *ds, const char *dir, struct
 enum iso_status iso_dataset_verify(const struct iso_dataset *ds, struct iso_err *err);
 enum iso_status iso_dataset_verify_split(const struct iso_dataset *ds, enum iso_split split,
                                          struct iso_err *err);
+/* Whether the tokenizer.model in the directory, if it has one, is that which packed it. */
+enum iso_status iso_dataset_verify_tokenizer(const struct iso_dataset *ds, struct iso_err *err);
 void iso_dataset_close(struct iso_dataset *ds);
 
 /* Row `index` of a split into out[T+1].  Safe from several threads. */

@@ -54,6 +54,18 @@ open(sys.argv[3], "wb").write(data)' "$work/p/train-00000.shard" "$k" "$shard"
     status=0; "$iso" data "$work/d" --verify > /dev/null 2> "$work/err" || status=$?
     [ $status = 1 ] || fail "flipped bit $k is not seen"
 done
+
+# So is a tokenizer that is not the one that packed.
+if "$iso" version --json | grep -q '"sentencepiece": true'; then
+    for i in $(seq 300); do echo "one$i two three a b c"; done > "$work/words.txt"
+    "$iso" tokenizer train --vocab 300 --out "$work/tok.model" "$work/words.txt" > /dev/null 2>&1
+    "$iso" -q pack "$work/words.txt" --tokenizer "$work/tok.model" -T 63 --out "$work/t" > /dev/null
+    "$iso" data "$work/t" --verify > /dev/null || fail "a good tokenizer is rejected"
+    printf x >> "$work/t/tokenizer.model"
+    status=0; "$iso" data "$work/t" --verify > /dev/null 2> "$work/err" || status=$?
+    [ $status = 1 ] && grep -q "t/tokenizer.model: not the tokenizer that packed" "$work/err" ||
+        fail "a damaged tokenizer is not seen: $(cat "$work/err")"
+fi
 rm "$work/d/meta.json"
 status=0; "$iso" data "$work/d" 2> "$work/err" || status=$?
 [ $status = 1 ] && grep -q "interrupted; pack again" "$work/err" || fail "a directory without meta.json"
