@@ -67,12 +67,19 @@ struct iso_path iso_program_path(void)
     return out;
 }
 
-enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err)
+enum iso_status iso_file_open_regular(int *fd, const char *path, int flags, struct iso_err *err)
 {
-    bool standard = iso_str_eq(path, "-");
-    FILE *f = standard ? stdin : fopen(path, "rb");
-    if (!f)
-        return iso_file_fail(err, path, "open");
+    struct stat info;
+    *fd = -1;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file; remove it", path);
+    *fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666); /* it may have changed since */
+    return *fd < 0 ? iso_file_fail(err, path, "open") : ISO_OK;
+}
+
+static enum iso_status read_rest(struct iso_str *out, FILE *f, const char *path,
+                                 struct iso_err *err)
+{
     iso_str_clear(out);
     static const size_t chunk = 1 << 16;
     char *buf = iso_alloc(chunk, 1);
@@ -82,8 +89,30 @@ enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_
     if (ferror(f))
         st = iso_file_fail(err, path, "read");
     free(buf);
+    return st;
+}
+
+enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err)
+{
+    bool standard = iso_str_eq(path, "-");
+    FILE *f = standard ? stdin : fopen(path, "rb");
+    if (!f)
+        return iso_file_fail(err, path, "open");
+    enum iso_status st = read_rest(out, f, path, err);
     if (!standard)
         fclose(f);
+    return st;
+}
+
+enum iso_status iso_file_read_regular(struct iso_str *out, const char *path, struct iso_err *err)
+{
+    int fd;
+    enum iso_status st = iso_file_open_regular(&fd, path, O_RDONLY, err);
+    if (st != ISO_OK)
+        return st;
+    FILE *f = fdopen(fd, "rb");
+    st = read_rest(out, f, path, err);
+    fclose(f);
     return st;
 }
 

@@ -110,7 +110,7 @@ static enum iso_status hash_tables(uint64_t *hash, const struct iso_sweep_call *
         const struct iso_path path = iso_path_in(c->sw.dir, "%s", tables[i]);
         struct iso_str text = {0};
         if (i == 0 || iso_file_exists(path.text))
-            st = iso_file_read(&text, path.text, c->err);
+            st = iso_file_read_regular(&text, path.text, c->err);
         *hash = iso_xxh64(iso_str_text(&text), text.len, *hash);
         iso_str_release(&text);
     }

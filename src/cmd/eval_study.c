@@ -159,7 +159,7 @@ static enum iso_status keep_old_rows(struct iso_str *out, struct iso_eval_job *j
     struct iso_csv csv;
     if (!iso_file_exists(path))
         return ISO_OK;
-    enum iso_status st = iso_file_read(&text, path, j->err);
+    enum iso_status st = iso_file_read_regular(&text, path, j->err);
     if (st == ISO_OK)
         st = iso_csv_parse(&csv, &j->arena, iso_str_text(&text), text.len, path, j->err);
     if (st == ISO_OK && !has_columns(&csv, out))

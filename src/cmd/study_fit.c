@@ -42,7 +42,7 @@ static enum iso_status write_report(const struct iso_analysis *analysis, const c
     if (st == ISO_OK)
         st = iso_adaptions_read(&adaptions, dir, err);
     if (st == ISO_OK)
-        st = iso_file_read(&text, table.text, err);
+        st = iso_file_read_regular(&text, table.text, err);
     struct iso_report_input input = {.path = table.text,
                                      .checksum = iso_xxh64(iso_str_text(&text), text.len, 0),
                                      .bytes = text.len};

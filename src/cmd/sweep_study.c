@@ -83,7 +83,7 @@ static void write_options(struct iso_str *out, const struct iso_sweep_call *c)
 static bool has_grid(const struct iso_sweep_call *c, const char *settings)
 {
     struct iso_str old = {0};
-    bool same = iso_file_read(&old, c->path, NULL) == ISO_OK;
+    bool same = iso_file_read_regular(&old, c->path, NULL) == ISO_OK;
     const char *end = same ? strchr(iso_str_text(&old), '\n') : NULL;
     same = end && iso_str_eq(end + 1, settings);
     iso_str_release(&old);

@@ -28,7 +28,7 @@ static enum iso_status read_meta(struct iso_dataset *ds, struct iso_err *err)
                             : "%s: no such directory; isodepth pack makes one",
                         ds->dir);
     struct iso_str text = {0};
-    enum iso_status st = iso_file_read(&text, path, err);
+    enum iso_status st = iso_file_read_regular(&text, path, err);
     if (st == ISO_OK && !iso_json_sound(iso_str_text(&text), text.len))
         st = iso_fail(err, ISO_BAD_INPUT, "%s: its contents do not match its checksum; pack again",
                       path);

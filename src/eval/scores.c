@@ -111,7 +111,7 @@ enum iso_status iso_scores_read(bool *found, struct iso_item_score *items, const
     *found = false;
     if (!iso_file_exists(path))
         return ISO_OK;
-    enum iso_status st = iso_file_read(&text, path, err);
+    enum iso_status st = iso_file_read_regular(&text, path, err);
     const char *newline = text.len ? memchr(text.text, '\n', text.len) : NULL;
     if (st == ISO_OK && newline) {
         const char *lines = newline + 1, *end = text.text + text.len;

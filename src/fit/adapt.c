@@ -241,7 +241,7 @@ enum iso_status iso_adaptions_read(struct iso_adaptions *list, const char *study
     *list = (struct iso_adaptions){0};
     if (!iso_file_exists(path.text))
         return ISO_OK;
-    enum iso_status st = iso_file_read(&text, path.text, err);
+    enum iso_status st = iso_file_read_regular(&text, path.text, err);
     if (st == ISO_OK)
         st = iso_adaptions_parse(list, iso_str_text(&text), text.len, path.text, err);
     iso_str_release(&text);

@@ -61,7 +61,7 @@ static enum found read_result(const struct iso_json **result, struct iso_arena *
     enum found found = SOUND;
     if (!*id || strchr(id, '/') || !iso_dir_exists(folder.text))
         return ABSENT;
-    if (!iso_file_exists(path.text) || iso_file_read(&text, path.text, NULL) != ISO_OK)
+    if (!iso_file_exists(path.text) || iso_file_read_regular(&text, path.text, NULL) != ISO_OK)
         found = UNREADABLE;
     else if (!iso_json_sound(iso_str_text(&text), text.len) ||
              iso_json_parse(result, arena, iso_str_text(&text), text.len, path.text, NULL) !=

@@ -193,7 +193,7 @@ enum iso_status iso_checkpoint_path(const char **file, struct iso_arena *arena, 
     if (iso_file_exists(*file) || !iso_file_exists(latest))
         return ISO_OK;
     struct iso_str name = {0};
-    enum iso_status st = iso_file_read(&name, latest, err);
+    enum iso_status st = iso_file_read_regular(&name, latest, err);
     if (st == ISO_OK)
         *file = iso_arena_printf(arena, "%s/%.*s/model.safetensors", path,
                                  (int)strcspn(iso_str_text(&name), "\n"), iso_str_text(&name));

@@ -121,7 +121,7 @@ enum iso_status iso_evals_read(struct iso_evals *e, const char *study, struct is
     enum iso_status st = ISO_OK;
     *e = (struct iso_evals){0};
     if (iso_file_exists(path.text)) {
-        st = iso_file_read(&text, path.text, err);
+        st = iso_file_read_regular(&text, path.text, err);
         if (st == ISO_OK)
             st = iso_evals_parse(e, iso_str_text(&text), text.len, path.text, err);
     }

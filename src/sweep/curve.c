@@ -48,7 +48,7 @@ void iso_curve_add(struct iso_curve *curve, const char *piece, size_t len)
 static void read_all(struct iso_curve *curve, const char *path)
 {
     struct iso_str text = {0};
-    if (iso_file_read(&text, path, NULL) == ISO_OK) {
+    if (iso_file_read_regular(&text, path, NULL) == ISO_OK) {
         const size_t stretch = text.len / ISO_CURVE_POINTS + 1;
         for (size_t at = 0, next; at < text.len; at = next) {
             next = at + stretch < text.len ? at + stretch : text.len;
@@ -64,7 +64,8 @@ static void read_all(struct iso_curve *curve, const char *path)
 static void read_pieces(struct iso_curve *curve, const char *path, int64_t size)
 {
     char piece[PIECE];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd;
+    iso_file_open_regular(&fd, path, O_RDONLY, NULL);
     for (int64_t i = 0; fd >= 0 && i < ISO_CURVE_POINTS; i++) {
         ssize_t got = pread(fd, piece, sizeof piece, (size - PIECE) * i / (ISO_CURVE_POINTS - 1));
         if (got > 0)

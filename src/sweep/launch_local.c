@@ -132,11 +132,9 @@ static enum iso_status start_one(struct iso_launch *l, bool *started, const stru
         st = iso_lock_acquire(&lock, &held, lock_path.text, err);
     if (st != ISO_OK || held)
         goto out;
-    log = open(log_path.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (log < 0) {
-        st = iso_fail(err, ISO_IO, "%s: cannot write: %s", log_path.text, strerror(errno));
+    st = iso_file_open_regular(&log, log_path.text, O_WRONLY | O_CREAT | O_APPEND, err);
+    if (st != ISO_OK)
         goto out;
-    }
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
         become(file, argv, parent, stop, log, lock);

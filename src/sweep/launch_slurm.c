@@ -113,13 +113,14 @@ static void add_line(struct slurm *s, char *line, const char *job, size_t index)
 static void read_submission(struct slurm *s, const char *dir, const char *job_file)
 {
     struct iso_str job = {0}, runs = {0};
-    if (iso_file_read(&job, iso_path_in(dir, "%s", job_file).text, NULL) == ISO_OK && job.len) {
+    if (iso_file_read_regular(&job, iso_path_in(dir, "%s", job_file).text, NULL) == ISO_OK &&
+        job.len) {
         job.text[strcspn(job.text, "\n")] = '\0';
         int number = (int)(strlen(job_file) - strlen(".job"));
         const struct iso_path list = iso_path_in(dir, "%.*s.runs", number, job_file);
         size_t index = 0;
         char *save = NULL;
-        if (iso_file_read(&runs, list.text, NULL) == ISO_OK && runs.len)
+        if (iso_file_read_regular(&runs, list.text, NULL) == ISO_OK && runs.len)
             for (char *line = strtok_r(runs.text, "\n", &save); line;
                  line = strtok_r(NULL, "\n", &save))
                 add_line(s, line, job.text, ++index);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ enum iso_result iso_result_read(struct iso_record *rec, const char *dir, struct 
     struct iso_str text = {0};
     enum iso_result out = ISO_RESULT_NONE;
     if (iso_file_exists(path.text))
-        out = iso_file_read(&text, path.text, err) == ISO_OK
+        out = iso_file_read_regular(&text, path.text, err) == ISO_OK
                   ? iso_result_parse(rec, iso_str_text(&text), text.len, path.text, err)
                   : ISO_RESULT_HIDDEN;
     iso_str_release(&text);
@@ -80,7 +81,7 @@ enum iso_result iso_result_read_plan(struct iso_record *rec, const char *dir, st
     enum iso_result out = ISO_RESULT_NONE;
     if (iso_file_exists(path.text)) {
         out = ISO_RESULT_DAMAGED;
-        if (iso_file_read(&text, path.text, err) == ISO_OK &&
+        if (iso_file_read_regular(&text, path.text, err) == ISO_OK &&
             iso_json_parse(&v, &arena, iso_str_text(&text), text.len, path.text, err) == ISO_OK) {
             iso_record_read_json(rec, v, ISO_COLUMN_PLAN);
             iso_record_set_text(rec, iso_column_find("source"), iso_json_string(v, "source", ""));
@@ -112,9 +113,10 @@ enum iso_status iso_result_write_plan(const struct iso_record *rec, const char *
 /* The last TAIL_BYTES of a file, NUL-terminated. */
 static size_t read_tail(char buf[TAIL_BYTES + 1], const char *path)
 {
-    FILE *f = fopen(path, "rb");
+    int fd;
     size_t n = 0;
-    if (f) {
+    if (iso_file_open_regular(&fd, path, O_RDONLY, NULL) == ISO_OK) {
+        FILE *f = fdopen(fd, "rb");
         if (fseek(f, -(long)TAIL_BYTES, SEEK_END) != 0)
             rewind(f); /* shorter than that */
         n = fread(buf, 1, TAIL_BYTES, f);
@@ -142,7 +144,7 @@ static double saved_step(const char *dir)
     const struct iso_path path = iso_path_in(dir, "latest");
     struct iso_str name = {0};
     double step = 0;
-    if (iso_file_exists(path.text) && iso_file_read(&name, path.text, NULL) == ISO_OK &&
+    if (iso_file_exists(path.text) && iso_file_read_regular(&name, path.text, NULL) == ISO_OK &&
         iso_str_starts(iso_str_text(&name), prefix))
         step = strtod(name.text + strlen(prefix), NULL);
     iso_str_release(&name);

@@ -38,7 +38,7 @@ bool iso_nodes_read_notes(struct iso_nodes *nodes, struct iso_str *names,
         const struct iso_path note = iso_path_in(dir.text, "%s", file[i]);
         const char *node = file[i] + strlen(ISO_LACKS_KERNELS);
         struct iso_str kernels = {0};
-        if (iso_file_read(&kernels, note.text, NULL) == ISO_OK &&
+        if (iso_file_read_regular(&kernels, note.text, NULL) == ISO_OK &&
             iso_str_eq(iso_str_text(&kernels), o->kernels)) { /* else of other days */
             fresh |= find(nodes, node) >= known;
             put_name(names, node);

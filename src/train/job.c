@@ -93,7 +93,7 @@ static enum iso_status settle_config(struct iso_job *j)
                    iso_format_double(flops, (double)j->run.tokens * j->run.account.flops));
     iso_train_write(&text, j->s, &j->arena);
     if (iso_file_exists(path))
-        st = iso_file_read(&old, path, j->err);
+        st = iso_file_read_regular(&old, path, j->err);
     if (st == ISO_OK && old.len > 0 && (old.len < first || memcmp(old.text, text.text, first) != 0))
         st = iso_fail(j->err, ISO_BAD_INPUT,
                       "%s: this directory holds a run with other settings or other data; choose "
@@ -121,7 +121,7 @@ static enum iso_status finished(struct iso_job *j, bool *done)
     const struct iso_json *v;
     if (!iso_file_exists(path))
         return ISO_OK;
-    enum iso_status st = iso_file_read(&text, path, j->err);
+    enum iso_status st = iso_file_read_regular(&text, path, j->err);
     if (st != ISO_OK)
         return st;
     *done = iso_json_sound(iso_str_text(&text), text.len) &&
@@ -143,8 +143,11 @@ static void read_first_kernels(struct iso_job *j, char name[32])
 {
     const struct iso_yaml *config;
     const char *path = iso_job_path(j, "config.yaml"), *kernels = NULL;
-    if (iso_file_exists(path) && iso_yaml_read(&config, &j->arena, path, NULL) == ISO_OK)
+    struct iso_str text = {0};
+    if (iso_file_read_regular(&text, path, NULL) == ISO_OK &&
+        iso_yaml_parse(&config, &j->arena, iso_str_text(&text), text.len, path, NULL) == ISO_OK)
         kernels = iso_yaml_text(config, "kernels");
+    iso_str_release(&text);
     snprintf(name, 32, "%s", kernels ? kernels : "");
 }
 

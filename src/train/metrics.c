@@ -75,7 +75,7 @@ static enum iso_status cut_back(struct iso_str *text, const char *path, int64_t 
 {
     enum iso_status st = ISO_OK;
     if (iso_file_exists(path))
-        st = iso_file_read(text, path, err);
+        st = iso_file_read_regular(text, path, err);
     if (st != ISO_OK)
         return st;
     if (step > 0 && !as_marked(text, mark))
@@ -92,11 +92,10 @@ enum iso_status iso_metrics_open(struct iso_metrics *m, const char *dir, int64_t
     iso_str_printf(&path, "%s/metrics.jsonl", dir);
     *m = (struct iso_metrics){.fd = -1, .path = path.text};
     enum iso_status st = cut_back(&text, m->path, step, mark, err);
-    if (st == ISO_OK) {
-        m->fd = open(m->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        if (m->fd < 0 || ftruncate(m->fd, (off_t)text.len) != 0)
-            st = iso_file_fail(err, m->path, "write");
-    }
+    if (st == ISO_OK)
+        st = iso_file_open_regular(&m->fd, m->path, O_WRONLY | O_CREAT | O_APPEND, err);
+    if (st == ISO_OK && ftruncate(m->fd, (off_t)text.len) != 0)
+        st = iso_file_fail(err, m->path, "write");
     iso_xxh64_begin(&m->sum, 0);
     iso_xxh64_add(&m->sum, iso_str_text(&text), text.len);
     iso_str_release(&text);

@@ -48,6 +48,15 @@ kill $holder
 wait $scheduler || { cat log; fail "after a folder in use"; }
 want '6 runs: 6 done' out "after a folder in use"
 
+# Pipes in the place of a run's files are named, not waited for.
+run=used/runs/$largest
+mv "$run/result.json" result.json && mkfifo "$run/result.json"
+timeout 20 "$iso" status used > out 2> log || fail "a result is a pipe: status $? $(cat log)"
+rm "$run/result.json" "$run/train.log" && mkfifo "$run/train.log"
+sweep used > out 2> log && fail "a log that is a pipe"
+want "$largest/train.log: not a regular file" log "a log that is a pipe"
+rm "$run/train.log" && mv result.json "$run/"
+
 # Whoever looks whether a scheduler is at work has its lock for a moment.
 (exec 8> used/lock && flock 8 && exec sleep 0.5) &
 sleep 0.2

@@ -125,6 +125,16 @@ grep -q 'isodepth plan' log || fail "unknown id says: $(cat log)"
 if "$I" train grid.yaml --out x 2>log; then fail "a whole grid was accepted"; fi
 grep -q 'grid.yaml is a grid.*--run ID.*isodepth plan grid.yaml' log || fail "a grid: $(cat log)"
 
+# A pipe in the place of a run's file is named, not waited for; one that the user gives is read.
+mkdir pipes
+for f in config.yaml metrics.jsonl result.json; do
+    mkfifo pipes/$f
+    code=0; timeout 20 "$I" train run.yaml --out pipes --threads 2 >/dev/null 2>log || code=$?
+    [ $code = 1 ] && grep -q "pipes/$f: not a regular file" log || fail "$f is a pipe: $code $(cat log)"
+    rm pipes/$f
+done
+"$I" train <(cat run.yaml) --out piped --threads 2 --set steps=1 2>log || fail "a piped file: $(cat log)"
+
 # What cannot fit is rejected before it starts; mistakes name the place.
 if "$I" train run.yaml --out big --set d_model=4096 --memory 0.5 2>log; then fail "too big"; fi
 grep -q 'needs .* GB' log || fail "memory refusal says: $(cat log)"

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct iso_record sample(void)
 {
@@ -255,6 +257,30 @@ static void test_result_json(void **state)
     assert_int_equal(iso_result_read(&rec, dir, NULL), ISO_RESULT_OTHER);
 }
 
+/* Pipes in the place of a run's files hold nobody up. */
+static void test_pipes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"result.json", "metrics.jsonl", "latest", "run.json"};
+    struct iso_err err = {""};
+    struct iso_record rec;
+    struct iso_curve curve;
+    const struct iso_path run = iso_path_in(dir, "pipes");
+    iso_record_init(&rec);
+    assert_int_equal(iso_dir_make(run.text, NULL), ISO_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(mkfifo(iso_path_in(run.text, "%s", names[i]).text, 0600), 0);
+    alarm(20);
+    assert_int_equal(iso_result_read(&rec, run.text, &err), ISO_RESULT_HIDDEN);
+    assert_non_null(strstr(err.msg, "result.json: not a regular file"));
+    assert_int_equal(iso_result_read_plan(&rec, run.text, &err), ISO_RESULT_DAMAGED);
+    assert_true(isnan(iso_result_progress(run.text).step));
+    iso_curve_read(&curve, run.text);
+    assert_int_equal(curve.n, 0);
+    alarm(0);
+    assert_true(iso_dir_remove(run.text));
+}
+
 static void test_spawn(void **state)
 {
     (void)state;
@@ -471,6 +497,7 @@ int main(void)
         IN_DIR(test_curve),
         IN_DIR(test_run_json),
         IN_DIR(test_result_json),
+        cmocka_unit_test(test_pipes),
         cmocka_unit_test(test_spawn),
 #if ISO_HAVE_SQLITE
         IN_DIR(test_store),
