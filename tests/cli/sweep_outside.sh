@@ -51,7 +51,7 @@ want '6 runs: 6 done' out "after a folder in use"
 # Pipes in the place of a run's files are named, not waited for.
 run=used/runs/$largest
 mv "$run/result.json" result.json && mkfifo "$run/result.json"
-timeout 20 "$iso" status used > out 2> log || fail "a result is a pipe: status $? $(cat log)"
+timeout -k 1 20 "$iso" status used > out 2> log || fail "a result is a pipe: status $? $(cat log)"
 rm "$run/result.json" "$run/train.log" && mkfifo "$run/train.log"
 sweep used > out 2> log && fail "a log that is a pipe"
 want "$largest/train.log: not a regular file" log "a log that is a pipe"

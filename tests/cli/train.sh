@@ -129,7 +129,7 @@ grep -q 'grid.yaml is a grid.*--run ID.*isodepth plan grid.yaml' log || fail "a 
 mkdir pipes
 for f in config.yaml metrics.jsonl result.json; do
     mkfifo pipes/$f
-    code=0; timeout 20 "$I" train run.yaml --out pipes --threads 2 >/dev/null 2>log || code=$?
+    code=0; timeout -k 1 20 "$I" train run.yaml --out pipes --threads 2 >/dev/null 2>log || code=$?
     [ $code = 1 ] && grep -q "pipes/$f: not a regular file" log || fail "$f is a pipe: $code $(cat log)"
     rm pipes/$f
 done
