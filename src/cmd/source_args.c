@@ -82,6 +82,10 @@ void iso_source_report(struct iso_read_notes *n)
         iso_log_warn("%lld bytes are not UTF-8, the first in %s; a SentencePiece tokenizer makes "
                      "each U+FFFD; --encoding latin1 (or another) converts them",
                      (long long)n->invalid_bytes, n->first_invalid);
+    if (n->undecoded_bytes > 0)
+        iso_log_warn("%lld bytes are not valid in the encoding of their file, the first in %s; "
+                     "they became U+FFFD; mend the file, or choose another --encoding",
+                     (long long)n->undecoded_bytes, n->first_undecoded);
     if (n->converted > 0)
         iso_log_info("%lld files converted to UTF-8", (long long)n->converted);
     if (n->line_ends > 0)

@@ -47,9 +47,10 @@ void iso_notes_put(struct iso_json_out *w, const struct iso_read_notes *notes)
     iso_json_put_int(w, "files", notes->files);
     iso_json_put_int(w, "bytes", notes->bytes);
     iso_json_put_int(w, "bytes_lost", iso_notes_total(notes).bytes);
-    iso_json_put_int(w, "invalid_bytes", notes->invalid_bytes);
-    if (notes->first_invalid)
-        iso_json_put_string(w, "first_invalid", notes->first_invalid);
+    const char *first = notes->first_invalid ? notes->first_invalid : notes->first_undecoded;
+    iso_json_put_int(w, "invalid_bytes", notes->invalid_bytes + notes->undecoded_bytes);
+    if (first)
+        iso_json_put_string(w, "first_invalid", first);
     iso_json_put_int(w, "line_ends_changed", notes->line_ends);
     iso_json_put_int(w, "files_converted", notes->converted);
     iso_json_begin(w, "lost", '[');
@@ -74,5 +75,6 @@ void iso_notes_release(struct iso_read_notes *notes)
     }
     free(notes->losses);
     free(notes->first_invalid);
+    free(notes->first_undecoded);
     *notes = (struct iso_read_notes){0};
 }

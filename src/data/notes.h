@@ -20,11 +20,13 @@ struct iso_read_notes {
     int64_t files, bytes; /* read or lost; bytes as they are on disk */
     struct iso_loss *losses;
     size_t n_losses, room_losses;
-    int64_t invalid_bytes; /* of no valid character; handed on as they are, or as U+FFFD */
+    int64_t invalid_bytes; /* of no valid UTF-8 character; handed on as they are */
     int64_t invalid_docs;
-    char *first_invalid; /* where the first is, or NULL */
-    int64_t line_ends;   /* CR LF and CR that became LF */
-    int64_t converted;   /* files that were not UTF-8 */
+    char *first_invalid;     /* where the first is, or NULL */
+    int64_t undecoded_bytes; /* that mean nothing in the encoding of their file; now U+FFFD */
+    char *first_undecoded;   /* the first such file and its encoding, or NULL */
+    int64_t line_ends;       /* CR LF and CR that became LF */
+    int64_t converted;       /* files that were not UTF-8 */
 };
 
 /* A file's first loss; raise its places and bytes as they become known. */

@@ -203,12 +203,16 @@ static int64_t lost_of(const struct iso_reader *r, int64_t size)
 
 static void note_text(struct iso_reader *r, const char *path)
 {
-    int64_t invalid = iso_stream_invalid(r->stream);
-    if (invalid > 0 && !r->notes->first_invalid)
-        r->notes->first_invalid = strdup(path);
-    r->notes->invalid_bytes += invalid;
+    const char *encoding = iso_stream_encoding(r->stream);
+    int64_t undecoded = iso_stream_invalid(r->stream);
+    if (undecoded > 0 && !r->notes->first_undecoded) {
+        struct iso_str place = {0};
+        iso_str_printf(&place, "%s (%s)", path, encoding);
+        r->notes->first_undecoded = place.text;
+    }
+    r->notes->undecoded_bytes += undecoded;
     r->notes->line_ends += iso_stream_line_ends(r->stream);
-    r->notes->converted += iso_stream_converted(r->stream);
+    r->notes->converted += encoding != NULL;
 }
 
 static void leave_file(struct iso_reader *r)

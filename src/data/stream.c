@@ -37,6 +37,7 @@ struct iso_stream {
     unsigned char raw[RAW_ROOM];
     size_t raw_end;
     struct iso_encoding *decoder; /* NULL: the bytes are UTF-8 */
+    const char *encoding;         /* its name */
     struct iso_str text;          /* decoded, not yet read */
     size_t text_start;
     bool raw_ended;
@@ -323,6 +324,7 @@ enum iso_status iso_stream_as_text(struct iso_stream *s, const char *encoding, b
     const char *marked = iso_encoding_of_mark(head, n, &mark), *name = marked ? marked : encoding;
     if (name)
         st = iso_encoding_new(&s->decoder, name, err);
+    s->encoding = name;
     s->raw_end = n - mark;
     memcpy(s->raw, head + mark, s->raw_end);
     s->head_start = s->head_end = 0;
@@ -346,9 +348,9 @@ int64_t iso_stream_invalid(const struct iso_stream *s)
     return iso_encoding_invalid(s->decoder);
 }
 
-bool iso_stream_converted(const struct iso_stream *s)
+const char *iso_stream_encoding(const struct iso_stream *s)
 {
-    return s->decoder != NULL;
+    return s->decoder ? s->encoding : NULL;
 }
 
 enum iso_status iso_stream_verify(const char *path, struct iso_err *err)

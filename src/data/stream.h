@@ -32,7 +32,8 @@ int64_t iso_stream_bytes_out(const struct iso_stream *s); /* read so far */
 int64_t iso_stream_line_ends(const struct iso_stream *s); /* changed to LF so far */
 /* Of a stream that is converted: bytes that meant nothing in its encoding. */
 int64_t iso_stream_invalid(const struct iso_stream *s);
-bool iso_stream_converted(const struct iso_stream *s);
+/* The name of the encoding that it is converted from, or NULL; as long-lived as that given. */
+const char *iso_stream_encoding(const struct iso_stream *s);
 bool iso_stream_compressed(const struct iso_stream *s);
 void iso_stream_close(struct iso_stream *s);
 

@@ -72,6 +72,14 @@ cmp "$work/umlaut/train-00000.shard" "$work/latin1/train-00000.shard" || fail "L
     > /dev/null 2> "$work/err"
 grep -q "30000 bytes are not UTF-8, the first in .*latin1.txt, document 1; .*--encoding" "$work/err" &&
     grep -q '"invalid_bytes": 30000' "$work/invalid/meta.json" || fail "invalid: $(cat "$work/err")"
+# Bytes that an encoding does not have are no reason to convert from another one.
+printf '\377\376\075\330\101\000' > "$work/lone.txt"
+"$iso" pack "$work/lone.txt" "$work/text.txt" --tokenizer bytes -T 127 --out "$work/lone" \
+    > /dev/null 2> "$work/err"
+grep -q "2 bytes are not valid in the encoding of their file, the first in .*lone.txt (utf16" "$work/err" ||
+    fail "a lone surrogate: $(cat "$work/err")"
+grep -q "not UTF-8" "$work/err" && fail "a lone surrogate: $(cat "$work/err")"
+grep -q '"invalid_bytes": 2' "$work/lone/meta.json" || fail "a lone surrogate is not counted"
 
 # --skip-bad names every file and the bytes lost, and fails when it is too much.
 mkdir "$work/damaged"
