@@ -124,8 +124,8 @@ static void print_text(const struct pack_args *a, const struct iso_pack_result *
                100 * (double)c->dropped / all);
     }
     char count[32];
-    printf("%lld documents read, %lld duplicates left out; %s tokens in %.1f s (%.2f M/s)\n",
-           (long long)r->documents, (long long)r->duplicates,
+    printf("%lld document%s read, %lld duplicates left out; %s tokens in %.1f s (%.2f M/s)\n",
+           (long long)r->documents, r->documents == 1 ? "" : "s", (long long)r->duplicates,
            iso_format_count(count, (double)tokens), r->seconds,
            (double)tokens / 1e6 / (r->seconds > 0 ? r->seconds : 1));
     printf("data %s in %s\n", r->checksum, a->out);

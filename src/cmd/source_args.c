@@ -87,7 +87,8 @@ void iso_source_report(struct iso_read_notes *n)
                      "they became U+FFFD; mend the file, or choose another --encoding",
                      (long long)n->undecoded_bytes, n->first_undecoded);
     if (n->converted > 0)
-        iso_log_info("%lld files converted to UTF-8", (long long)n->converted);
+        iso_log_info("%lld file%s converted to UTF-8", (long long)n->converted,
+                     n->converted == 1 ? "" : "s");
     if (n->line_ends > 0)
         iso_log_info("%lld line ends changed to LF (--keep-cr keeps them)",
                      (long long)n->line_ends);

@@ -104,8 +104,8 @@ static enum iso_status fail_empty(const struct iso_inputs *in, const char *path,
     if (in->unnamed.n)
         return iso_fail(err, ISO_BAD_INPUT,
                         "%s: no file here has a name that shows its format, such as .txt, .jsonl "
-                        "or .parquet (%zu skipped, the first is %s); name the files, or set the "
-                        "format",
+                        "or .parquet (%zu skipped, the first is %s); name the files, or set "
+                        "`format`",
                         path, in->unnamed.n, in->unnamed.first);
     if (in->special.n)
         return iso_fail(err, ISO_BAD_INPUT,

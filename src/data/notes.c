@@ -36,7 +36,7 @@ enum iso_status iso_notes_check(const struct iso_read_notes *notes, double most,
         return ISO_OK;
     return iso_fail(err, ISO_BAD_INPUT,
                     "%lld of %lld bytes were lost in %zu of %lld files, more than %g %%; the most "
-                    "in %s (%s); mend the files, or raise max_lost",
+                    "in %s (%s); mend the files, or raise `max_lost`",
                     (long long)total.bytes, (long long)notes->bytes, notes->n_losses,
                     (long long)notes->files, 100 * most, total.file, total.why);
 }

@@ -67,10 +67,11 @@ static enum iso_status check_split(const char *path, struct iso_err *err)
 {
     if (iso_split_of_file(path) != ISO_N_SPLIT)
         return ISO_OK;
-    return iso_fail(err, ISO_BAD_INPUT,
-                    "%s: its name begins with neither train nor val, so it shows no split; set val "
-                    "to a share of the documents, or rename the file",
-                    path);
+    return iso_fail(
+        err, ISO_BAD_INPUT,
+        "%s: its name begins with neither train nor val, so it shows no split; set `val` "
+        "to a share of the documents, or rename the file",
+        path);
 }
 
 static enum iso_status look_at_file(struct iso_pack_source *s, struct iso_xxh64 *sum,

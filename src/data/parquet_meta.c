@@ -147,8 +147,8 @@ static enum iso_status describe(struct iso_pq_column *c, const struct schema *s,
     /* Groups deeper than this are nobody's text column; the bound keeps levels in a few bits. */
     if ((!text && !list) || c->max_def > 15)
         return iso_fail(err, ISO_BAD_INPUT,
-                        "the column \"%s\" is neither text nor a list of integers; set field to "
-                        "another",
+                        "the column \"%s\" is neither text nor a list of integers; set `field` "
+                        "to another",
                         c->name);
     return ISO_OK;
 }
@@ -162,7 +162,7 @@ static enum iso_status fail_column(const struct schema *s, const char *field, st
                        (int)(s->elements[i].name_len < 60 ? s->elements[i].name_len : 60),
                        s->elements[i].name);
     enum iso_status st =
-        iso_fail(err, ISO_BAD_INPUT, "no column \"%s\" (columns: %s); set field to one of them",
+        iso_fail(err, ISO_BAD_INPUT, "no column \"%s\" (columns: %s); set `field` to one of them",
                  field ? field : "text", iso_str_text(&names));
     iso_str_release(&names);
     return st;

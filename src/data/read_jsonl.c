@@ -49,7 +49,7 @@ static enum iso_status fail_member(const struct iso_json *row, const char *where
     for (const struct iso_json *m = row->child; m && shown < 12; m = m->next, shown++)
         iso_str_printf(&names, "%s%.40s", shown ? ", " : "", m->key);
     enum iso_status st = iso_fail(err, ISO_BAD_INPUT,
-                                  "%s: no text in a member \"%s\" (members: %s); set field to "
+                                  "%s: no text in a member \"%s\" (members: %s); set `field` to "
                                   "one of them",
                                   where, field, shown ? names.text : "none");
     iso_str_release(&names);

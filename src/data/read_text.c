@@ -26,7 +26,7 @@ static enum iso_status check_head(const struct iso_file_reader *base, const unsi
     const unsigned char *nul = memchr(head, 0, n);
     if (nul)
         return iso_fail(err, ISO_BAD_INPUT,
-                        "%s: byte %zu is NUL: not a text file (or UTF-16: set the encoding)",
+                        "%s: byte %zu is NUL: not a text file (or UTF-16: set `encoding`)",
                         base->path, (size_t)(nul - head));
     return ISO_OK;
 }

@@ -18,10 +18,10 @@ static enum iso_status check_layers(struct iso_arch *a, struct iso_err *err)
     int64_t shared = a->depth - a->prelude - a->coda;
     if (shared < a->r)
         return iso_fail(err, ISO_BAD_INPUT,
-                        "depth %lld leaves %lld layers between prelude %lld and coda %lld, too "
+                        "depth %lld leaves %lld layer%s between prelude %lld and coda %lld, too "
                         "few for r = %lld",
-                        (long long)a->depth, (long long)shared, (long long)a->prelude,
-                        (long long)a->coda, (long long)a->r);
+                        (long long)a->depth, (long long)shared, shared == 1 ? "" : "s",
+                        (long long)a->prelude, (long long)a->coda, (long long)a->r);
     if (shared % a->r != 0)
         return iso_fail(err, ISO_BAD_INPUT,
                         "r = %lld does not divide the %lld layers between prelude and coda "

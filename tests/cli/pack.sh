@@ -78,8 +78,23 @@ printf '\377\376\075\330\101\000' > "$work/lone.txt"
     > /dev/null 2> "$work/err"
 grep -q "2 bytes are not valid in the encoding of their file, the first in .*lone.txt (utf16" "$work/err" ||
     fail "a lone surrogate: $(cat "$work/err")"
+grep -q ": 1 file converted to UTF-8" "$work/err" || fail "one file: $(cat "$work/err")"
 grep -q "not UTF-8" "$work/err" && fail "a lone surrogate: $(cat "$work/err")"
 grep -q '"invalid_bytes": 2' "$work/lone/meta.json" || fail "a lone surrogate is not counted"
+
+# Settings that help are named as options.
+advises() { # OPTION ARGUMENTS...
+    local option=$1 status=0; shift
+    "$iso" pack "$@" --tokenizer bytes -T 127 --out "$work/advice" > /dev/null 2> "$work/err" || status=$?
+    [ $status = 1 ] && grep -q -e "$option" "$work/err" || fail "$option: $(cat "$work/err")"
+}
+printf '{"body": "one"}\n' > "$work/body.jsonl"
+printf 'nul \000 byte\n' > "$work/nul.txt"
+printf '{"text": "good"}\n{"text": bad}\n' > "$work/half.jsonl"
+advises "set --val to a share" "$work/text.txt" --val files
+advises "set --field to one of them" "$work/body.jsonl"
+advises "set --encoding" "$work/nul.txt"
+advises "raise --max-lost" "$work/half.jsonl" --skip-bad --max-lost 1%
 
 # --skip-bad names every file and the bytes lost, and fails when it is too much.
 mkdir "$work/damaged"

@@ -206,7 +206,7 @@ static void test_messages(void **state)
     const char *wide = FILES "/wide.parquet";
     assert_string_equal(error_of(wide, "txt"),
                         FILES "/wide.parquet: no column \"txt\" (columns: id, meta, text, tags, "
-                              "int_score); set field to one of them");
+                              "int_score); set `field` to one of them");
     assert_non_null(strstr(error_of(wide, "meta"), "several parts"));
     assert_non_null(strstr(error_of(wide, "int_score"), "neither text nor a list of integers"));
     assert_non_null(strstr(error_of(wide, "tags"), "neither text nor a list of integers"));

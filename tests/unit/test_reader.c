@@ -457,7 +457,7 @@ static void test_papers_in_a_directory(void **state)
     TEXT("papers/LICENCE", "all of it");
     const char *got = read_all(in_dir("papers"), NULL, NULL);
     assert_non_null(strstr(got, "4 skipped, the first is"));
-    assert_non_null(strstr(got, "papers/LICENCE); name the files, or set the format"));
+    assert_non_null(strstr(got, "papers/LICENCE); name the files, or set `format`"));
     TEXT("papers/d.txt", "data");
     run_in("papers", "gzip d.txt");
     struct iso_reader_stats stats;
