@@ -63,12 +63,10 @@ struct.pack_into("<f", data, start + first, float("nan"))
 open(sys.argv[2], "wb").write(data)
 P
 refuse 'nan.safetensors: its outputs are not finite' -c nan.safetensors --ids 1
-# loss and eval print no accuracy of it either.
+# loss prints no accuracy of it either.
 head -c 660 /dev/zero >zeros.bin
-printf '{"context": "one", "continuation": "two"}\n' >one.jsonl
-printf 'icl_tasks: [{label: a, dataset_uri: one.jsonl, icl_task_type: language_modeling}]\n' >one.yaml
-for command in "loss --tokens zeros.bin --row-len 33" "loss --tokens zeros.bin --row-len 33 --per-token" \
-    "eval --suite one.yaml --tasks ."; do
+for per_token in "" --per-token; do
+    command="loss --tokens zeros.bin --row-len 33 $per_token"
     # shellcheck disable=SC2086
     "$I" $command -c linear.safetensors >/dev/null 2>log || fail "$command: $(cat log)"
     # shellcheck disable=SC2086
@@ -76,6 +74,11 @@ for command in "loss --tokens zeros.bin --row-len 33" "loss --tokens zeros.bin -
     grep -q 'nan.safetensors: its outputs are not finite' log || fail "$command says: $(cat log)"
     if grep -q nan out; then fail "$command prints $(cat out)"; fi
 done
+# eval scores the other models of a study, and says which of a task's items have no loss.
+printf '{"context": "one", "continuation": "two"}\n' >one.jsonl
+printf 'icl_tasks: [{label: a, dataset_uri: one.jsonl, icl_task_type: language_modeling}]\n' >one.yaml
+"$I" eval --suite one.yaml --tasks . -c nan.safetensors >out 2>log || fail "eval: $(cat log)"
+grep -q 'the loss of 1 of 1 items is not finite' log || fail "eval says: $(cat log)"
 refuse 'cannot run at 3' -c hyper.safetensors --ids 1 --recur 3
 refuse 'not a token id below 257' -c linear.safetensors --ids 1,257
 refuse 'at most 320' -c linear.safetensors --ids 1 -n 320
