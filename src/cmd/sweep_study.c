@@ -257,8 +257,9 @@ enum iso_status iso_sweep_study_rebuild(struct iso_sweep_call *c)
         if (facts[i][1])
             st = iso_store_set(c->sw.store, facts[i][0], facts[i][1], c->err);
     if (st == ISO_OK && !options)
-        iso_log_warn("%s: with which options it was started (--threads-per-run, --set, ...) is not "
-                     "known any more; give them to the next start",
-                     c->a->out);
+        iso_log_warn(
+            "%s: the options of its last start (--threads-per-run, --set, ...) are lost; give "
+            "them to the next one",
+            c->a->out);
     return st == ISO_OK ? iso_sweep_rebuild(&c->sw, c->err) : st;
 }

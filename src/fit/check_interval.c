@@ -43,11 +43,11 @@ static double size_matters(const struct iso_check_input *in)
     return (high - low) / loss;
 }
 
-/* phi tells how parameters count: where they do not, it is nothing that the runs can show. */
+/* phi says how parameters count: where they do not, the runs cannot show it.  Losses are hardly
+ * ever known better than to this part of themselves. */
 static bool is_without_size(struct iso_finding *out, const struct iso_check_input *in)
 {
-    const double least =
-        1e-5; /* losses are hardly ever known better than this part of themselves */
+    const double least = 1e-5;
     if (!iso_fit_phi_is_free(in->fit) || iso_runs_undetermined(in->runs) ||
         size_matters(in) >= least)
         return false;

@@ -229,8 +229,7 @@ const char *iso_runs_undetermined(const struct iso_runs *runs)
                "fewer tokens lose";
     if (!losses) /* a plan has none */
         return "all runs have one loss, so nothing shows what parameters gain: look at the column "
-               "of "
-               "losses";
+               "of losses";
     return NULL;
 }
 
