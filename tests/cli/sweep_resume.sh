@@ -56,7 +56,7 @@ print(sqlite3.connect("case/study.db").execute("SELECT value FROM fact WHERE key
 }
 before=$(options)
 "$iso" sweep --rebuild --out case > out 2> log || { cat log; fail "--rebuild"; }
-grep -q 'not known any more' log && fail "--rebuild forgot the options"
+grep -q 'last start (.*) are lost' log && fail "--rebuild forgot the options"
 "$iso" sweep --out case --no-fit > out 2> log || { cat log; fail "resuming a rebuilt study"; }
 want 'nothing is left to do' out "resuming a rebuilt study"
 [ "$(options)" = "$before" ] || fail "a rebuilt study has other options"
