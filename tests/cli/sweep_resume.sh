@@ -64,7 +64,7 @@ fact "damaging the options" "UPDATE fact SET value = 'bogus' WHERE key = 'option
 "$iso" sweep --out case --no-fit > out 2> log && fail "damaged options"
 want 'case/study.db: the options of its last start are damaged; isodepth sweep --rebuild' log "damaged options"
 "$iso" sweep --rebuild --out case > out 2> log || { cat log; fail "--rebuild of damaged options"; }
-want 'with which options it was started' log "--rebuild of damaged options"
+want 'the options of its last start (--threads-per-run, --set, ...) are lost' log "--rebuild of damaged options"
 "$iso" sweep --out case --no-fit > out 2> log || { cat log; fail "resuming without options"; }
 for run in case/runs/*/; do echo "data: $(realpath data)" > "$run"/config.yaml; done
 : > case/study.db
