@@ -86,21 +86,27 @@ static enum iso_status apply_set(struct iso_sweep_call *c, const char *assignmen
 }
 
 /* A resumed study trains what its last start planned.  Runs of the grid that --cells left out then
- * are no news; others are: the grid was edited, or got another --set, or the store was rebuilt
- * while they had no folder. */
-static void tell_left_out(struct iso_sweep_call *c, size_t n)
+ * are no news; other differences are: the grid was edited, or got another --set, or the store was
+ * rebuilt while some runs had no folder. */
+static enum iso_status tell_edited(struct iso_sweep_call *c, size_t left_out)
 {
     struct iso_str text = {0};
     char hash[17];
     iso_grid_write(&text, &c->grid);
     snprintf(hash, sizeof hash, "%016" PRIx64, iso_xxh64(iso_str_text(&text), text.len, 0));
-    iso_sweep_fact(&text, c->a->out, "grid_hash");
-    c->leaves_out = !iso_str_eq(iso_str_text(&text), hash);
-    if (c->leaves_out)
+    enum iso_status st = iso_sweep_fact(&text, c->a->out, "grid_hash", c->err);
+    const bool known = text.len > 0;
+    c->leaves_out = st == ISO_OK && (known || left_out) && !iso_str_eq(iso_str_text(&text), hash);
+    iso_str_release(&text);
+    if (c->leaves_out && left_out)
         iso_log_warn("%s: %zu of its runs are not among those that the study was planned with, and "
                      "are left out; isodepth sweep %s --data DIR --out %s plans them",
-                     c->path, n, c->path, c->a->out);
-    iso_str_release(&text);
+                     c->path, left_out, c->path, c->a->out);
+    else if (c->leaves_out)
+        iso_log_warn("%s: not the grid that the study was planned with (edited, or with another "
+                     "--set); the study keeps its runs, those that this grid lacks too",
+                     c->path);
+    return st;
 }
 
 /* The runs of a resumed study are those it wants: of the seeds of its grid, --cells may have chosen
@@ -118,8 +124,8 @@ static enum iso_status keep_wanted(struct iso_sweep_call *c)
                 c->runs[kept++] = c->runs[i];
                 break;
             }
-    if (st == ISO_OK && kept < c->n)
-        tell_left_out(c, c->n - kept);
+    if (st == ISO_OK)
+        st = tell_edited(c, c->n - kept);
     c->n = kept;
     free(recs);
     return st;

@@ -180,14 +180,12 @@ enum iso_status iso_sweep_study_recall(struct iso_sweep_call *c)
                         "which grid? %s has none to resume; isodepth sweep GRID.yaml --data DIR "
                         "--out STUDY starts a study",
                         c->a->out);
-    iso_sweep_fact(&text, c->a->out, "data_dir");
+    enum iso_status st = iso_sweep_fact(&text, c->a->out, "data_dir", c->err);
     c->data = text.len ? iso_arena_strdup(&c->arena, text.text) : NULL;
-    iso_sweep_fact(&text, c->a->out, "options");
-    enum iso_status st = ISO_OK;
-    if (text.len)
-        st = iso_json_parse(&saved, &c->arena, text.text, text.len, "the options of its last start",
-                            c->err);
-    if (st != ISO_OK)
+    if (st == ISO_OK)
+        st = iso_sweep_fact(&text, c->a->out, "options", c->err);
+    if (st == ISO_OK && text.len &&
+        iso_json_parse(&saved, &c->arena, text.text, text.len, "options", NULL) != ISO_OK)
         st = iso_fail(c->err, ISO_BAD_INPUT,
                       "%s/study.db: the options of its last start are damaged; isodepth sweep "
                       "--rebuild --out STUDY leaves them out",
@@ -228,7 +226,7 @@ static const char *data_of_runs(struct iso_sweep_call *c)
 static const char *old_fact(struct iso_sweep_call *c, const char *key)
 {
     struct iso_str text = {0};
-    iso_sweep_fact(&text, c->a->out, key);
+    (void)iso_sweep_fact(&text, c->a->out, key, NULL);
     const char *value = text.len ? iso_arena_strdup(&c->arena, text.text) : NULL;
     iso_str_release(&text);
     return value;

@@ -5,8 +5,9 @@
  *    newer ones: a writer adds them, a reader does without.
  * 3. Each row has a checksum: SQLite has none, and a flipped bit would be another loss.  Rows of an
  *    older version, without one, count as they are.
- * 4. A row that is lost takes its checksum with it: the fact `rows` has one of the set of ids.  A
- *    store of an older version gets it from its first writer.
+ * 4. A row that is lost takes its checksum with it: the fact `rows` has one of the set of ids.  The
+ *    fact `facts` has one of all others.  A store of an older version gets both from its first
+ *    writer.
  * 5. The rollback journal is used, not the write-ahead log: the latter needs shared memory,
  *    which network file systems do not give.  A commit is on disk when it returns. */
 #include "sweep/store.h"
@@ -304,6 +305,13 @@ static void bind_text(sqlite3_stmt *q, int i, const char *text)
     sqlite3_bind_text(q, i, text, -1, SQLITE_TRANSIENT);
 }
 
+/* Of a row: a flipped bit of its header can make NULL of a text. */
+static const char *text_of(sqlite3_stmt *q, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(q, column);
+    return text ? text : "";
+}
+
 /* --- the set of runs --- */
 
 /* The ids of table `run`.  A sum of hashes, which can follow one run that comes or goes: were it
@@ -350,8 +358,7 @@ static enum iso_status keep_row_set(struct iso_store *s, struct iso_err *err)
     if (sqlite3_prepare_v2(s->db, "SELECT run FROM run", -1, &q, NULL) != SQLITE_OK)
         return fail(s, err);
     while ((code = sqlite3_step(q)) == SQLITE_ROW) {
-        const char *id = (const char *)sqlite3_column_text(q, 0);
-        change_set(&rows, id ? id : "", true); /* read_row() rejects one without */
+        change_set(&rows, text_of(q, 0), true); /* read_row() rejects one without an id */
     }
     if (code != SQLITE_DONE)
         st = fail(s, err);
@@ -528,8 +535,56 @@ enum iso_status iso_store_all(struct iso_store *store, struct iso_record **recs,
     return st;
 }
 
-enum iso_status iso_store_set(struct iso_store *store, const char *key, const char *value,
-                              struct iso_err *err)
+/* --- facts --- */
+
+/* All facts but this one have one checksum, a sum of hashes as that of the set of runs. */
+static const char fact_sum_key[] = "facts";
+
+struct fact_set {
+    uint64_t sum, known;
+    bool has; /* a checksum */
+};
+
+static uint64_t fact_hash(const char *key, const char *value)
+{
+    return iso_xxh64(value, strlen(value), iso_xxh64(key, strlen(key), 0));
+}
+
+/* All facts, checked; the value of `wanted` is added to `value`, *found is whether there is one. */
+static enum iso_status read_facts(struct iso_store *s, struct fact_set *facts, const char *wanted,
+                                  struct iso_str *value, bool *found, struct iso_err *err)
+{
+    sqlite3_stmt *q;
+    int code;
+    *facts = (struct fact_set){0};
+    *found = false;
+    if (sqlite3_prepare_v2(s->db, "SELECT key, value FROM fact", -1, &q, NULL) != SQLITE_OK)
+        return fail(s, err);
+    while ((code = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *key = text_of(q, 0), *text = text_of(q, 1);
+        if (iso_str_eq(key, fact_sum_key)) {
+            facts->known = strtoull(text, NULL, 16);
+            facts->has = true;
+            continue;
+        }
+        facts->sum += fact_hash(key, text);
+        if (iso_str_eq(key, wanted)) {
+            iso_str_puts(value, text);
+            *found = true;
+        }
+    }
+    enum iso_status st = code == SQLITE_DONE ? ISO_OK : fail(s, err);
+    sqlite3_finalize(q);
+    if (st == ISO_OK && facts->has && facts->known != facts->sum)
+        st = iso_fail(err, ISO_BAD_INPUT,
+                      "%s: what it says of the study (data, options, ...) does not match its "
+                      "checksum%s",
+                      s->path, remedy(SQLITE_CORRUPT));
+    return st;
+}
+
+static enum iso_status write_fact(struct iso_store *store, const char *key, const char *value,
+                                  struct iso_err *err)
 {
     sqlite3_stmt *q;
     if (sqlite3_prepare_v2(store->db, "INSERT OR REPLACE INTO fact VALUES(?, ?)", -1, &q, NULL) !=
@@ -540,21 +595,43 @@ enum iso_status iso_store_set(struct iso_store *store, const char *key, const ch
     return finish(store, q, err);
 }
 
+static enum iso_status replace_fact(struct iso_store *store, const char *key, const char *value,
+                                    struct iso_err *err)
+{
+    struct fact_set facts;
+    struct iso_str old = {0};
+    char text[17];
+    bool found;
+    enum iso_status st = read_facts(store, &facts, key, &old, &found, err);
+    if (found)
+        facts.sum -= fact_hash(key, iso_str_text(&old));
+    iso_str_release(&old);
+    facts.sum += fact_hash(key, value);
+    snprintf(text, sizeof text, "%016" PRIx64, facts.sum);
+    if (st == ISO_OK)
+        st = write_fact(store, key, value, err);
+    return st == ISO_OK ? write_fact(store, fact_sum_key, text, err) : st;
+}
+
+enum iso_status iso_store_set(struct iso_store *store, const char *key, const char *value,
+                              struct iso_err *err)
+{
+    if (!sqlite3_get_autocommit(store->db)) /* between begin and end */
+        return replace_fact(store, key, value, err);
+    enum iso_status st = iso_store_begin(store, err);
+    if (st != ISO_OK)
+        return st;
+    st = replace_fact(store, key, value, err);
+    return iso_store_end(store, st, err);
+}
+
 enum iso_status iso_store_get(struct iso_store *store, struct iso_str *value, const char *key,
                               struct iso_err *err)
 {
-    sqlite3_stmt *q;
+    struct fact_set facts;
+    bool found;
     iso_str_clear(value);
-    if (sqlite3_prepare_v2(store->db, "SELECT value FROM fact WHERE key = ?", -1, &q, NULL) !=
-        SQLITE_OK)
-        return fail(store, err);
-    bind_text(q, 1, key);
-    int code = sqlite3_step(q);
-    const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
-    iso_str_puts(value, text ? text : "");
-    enum iso_status st = code == SQLITE_ROW || code == SQLITE_DONE ? ISO_OK : fail(store, err);
-    sqlite3_finalize(q);
-    return st;
+    return read_facts(store, &facts, key, value, &found, err);
 }
 
 enum iso_status iso_store_attempt(struct iso_store *store, const struct iso_attempt *a,

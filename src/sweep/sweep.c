@@ -379,13 +379,21 @@ static bool is_trained(const char *study, const struct iso_record *rec)
     return iso_lock_held(iso_sweep_path(study, rec->id, ".running").text);
 }
 
-void iso_sweep_fact(struct iso_str *value, const char *dir, const char *key)
+enum iso_status iso_sweep_fact(struct iso_str *value, const char *dir, const char *key,
+                               struct iso_err *err)
 {
     struct iso_store *store;
+    const struct iso_path path = iso_path_in(dir, "study.db");
     iso_str_clear(value);
-    if (iso_store_open(&store, iso_path_in(dir, "study.db").text, ISO_STORE_READ, NULL) == ISO_OK)
-        (void)iso_store_get(store, value, key, NULL);
+    if (!iso_file_exists(path.text))
+        return ISO_OK;
+    enum iso_status st = iso_store_open(&store, path.text, ISO_STORE_READ, err);
+    if (st == ISO_OK)
+        st = iso_store_get(store, value, key, err);
+    if (st != ISO_OK) /* no value that may be damaged */
+        iso_str_clear(value);
     iso_store_close(store);
+    return st;
 }
 
 enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,

@@ -75,7 +75,8 @@ bool iso_sweep_at_work(const char *dir);
 enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *dir,
                                struct iso_err *err);
 /* A fact from the store of a study, from outside; "" when there is neither. */
-void iso_sweep_fact(struct iso_str *value, const char *dir, const char *key);
+enum iso_status iso_sweep_fact(struct iso_str *value, const char *dir, const char *key,
+                               struct iso_err *err);
 /* Whether a path is a study. */
 bool iso_sweep_is_study(const char *path);
 

@@ -46,6 +46,8 @@ kill -INT $!
 wait $!
 [ $? = 3 ] || fail "stopping: $(cat "$tmp/log")"
 STANDIN_BEST=64 "$iso" sweep --out "$tmp/other" --no-fit >"$tmp/log" 2>&1 || fail "resuming: $(cat "$tmp/log")"
+"$iso" sweep --out "$tmp/other" --no-fit >>"$tmp/log" 2>&1 || fail "a finished one: $(cat "$tmp/log")"
+grep -q 'not the grid' "$tmp/log" && fail "resuming: $(cat "$tmp/log")"
 cmp "$tmp/other/adapt.json" "$tmp/study/adapt.json" || fail "resuming decided otherwise"
 [ "$(runs "$tmp/other")" = "$(runs "$tmp/study")" ] || fail "resuming trained other runs"
 

@@ -39,6 +39,8 @@ for from in untouched old.csv; do
     ISO_TRAIN_PROGRAM=$standin sweep --out "new-$from" --reuse "$from" > out 2> log || { cat log; fail "--reuse $from"; }
     grep -q '^isodepth: reused 8 runs of' log || { cat log; fail "--reuse $from: eight runs"; }
     grep -q '10 runs: 10 done' out || fail "--reuse $from: all done"
+    "$iso" sweep --out "new-$from" --no-fit > out 2> log || { cat log; fail "--reuse $from: resuming"; }
+    grep -q 'not the grid' log && fail "--reuse $from: resuming takes the grid for another"
 done
 
 # A store that is lost is rebuilt from the folders.

@@ -60,7 +60,12 @@ grep -q 'last start (.*) are lost' log && fail "--rebuild forgot the options"
 "$iso" sweep --out case --no-fit > out 2> log || { cat log; fail "resuming a rebuilt study"; }
 want 'nothing is left to do' out "resuming a rebuilt study"
 [ "$(options)" = "$before" ] || fail "a rebuilt study has other options"
+fact "another option" "UPDATE fact SET value = replace(value, '2', '3') WHERE key = 'options'"
+"$iso" sweep --out case --no-fit > out 2> log && fail "another option"
+want 'case/study.db: what it says of the study (data, options, ...) does not match its checksum' log \
+    "another option"
 fact "damaging the options" "UPDATE fact SET value = 'bogus' WHERE key = 'options'"
+fact "no checksum, as of an older version" "DELETE FROM fact WHERE key = 'facts'"
 "$iso" sweep --out case --no-fit > out 2> log && fail "damaged options"
 want 'case/study.db: the options of its last start are damaged; isodepth sweep --rebuild' log "damaged options"
 "$iso" sweep --rebuild --out case > out 2> log || { cat log; fail "--rebuild of damaged options"; }
@@ -87,6 +92,14 @@ for again in 1 2; do
 done
 "$iso" sweep edited/grid.yaml --data data --out edited --no-fit > out 2> log || fail "the remedy"
 want '6 runs: 6 done' out "the remedy"
+sed -i 's/^widths: .*/widths: [1, 2]/' edited/grid.yaml
+for again in 1 2; do
+    "$iso" sweep --out edited --no-fit > out 2> log || { cat log; fail "a grid with less $again"; }
+    want 'edited/grid.yaml: not the grid that the study was planned with' log "a grid with less $again"
+    want '6 runs: 6 done' out "a grid with less $again"
+done
+sed -i 's/^widths: .*/widths: [1, 2, 3]/' edited/grid.yaml
+"$iso" sweep --out edited --no-fit 2>&1 | grep -q 'not the grid' && fail "the grid as it was"
 rm -r edited/runs/r1-d16-2e10*
 "$iso" sweep --rebuild --out edited > out 2> log || fail "--rebuild with fewer folders"
 "$iso" sweep --out edited --no-fit > out 2> log || fail "resuming with fewer folders"

@@ -469,6 +469,56 @@ static void test_store_set(void **state)
     iso_str_release(&file);
 }
 
+/* A store with two facts, and changes to one of them. */
+static void set_facts(const char *path)
+{
+    struct iso_store *store;
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, NULL), ISO_OK);
+    assert_int_equal(iso_store_set(store, "words on", "phi = 0.845", NULL), ISO_OK);
+    assert_int_equal(iso_store_begin(store, NULL), ISO_OK);
+    assert_int_equal(iso_store_set(store, "options", "{\"jobs\": 1}", NULL), ISO_OK);
+    assert_int_equal(iso_store_set(store, "options", "{\"jobs\": 2}", NULL), ISO_OK);
+    assert_int_equal(iso_store_end(store, ISO_OK, NULL), ISO_OK);
+    assert_int_equal(iso_store_begin(store, NULL), ISO_OK); /* what is taken back */
+    assert_int_equal(iso_store_set(store, "options", "{\"jobs\": 3}", NULL), ISO_OK);
+    assert_int_equal(iso_store_end(store, ISO_IO, NULL), ISO_IO);
+    iso_store_close(store);
+}
+
+/* Any flipped bit of a fact, of its name or its value, is noticed, whichever fact is asked for, by
+ * readers and by writers. */
+static void test_store_facts(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/study.db", dir);
+    set_facts(path);
+    struct iso_store *store;
+    struct iso_err err;
+    struct iso_str file = {0}, value = {0};
+    assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_OK);
+    assert_int_equal(iso_store_get(store, &value, "options", &err), ISO_OK);
+    assert_string_equal(value.text, "{\"jobs\": 2}");
+    iso_store_close(store);
+    assert_int_equal(iso_file_read(&file, path, &err), ISO_OK);
+    static const char wanted[] = "words onphi = 0.845";
+    const char *at = memmem(file.text, file.len, wanted, sizeof wanted - 1);
+    assert_non_null(at);
+    for (size_t bit = 0; bit < 8 * (sizeof wanted - 1); bit++) {
+        char *byte = &file.text[at - file.text + (ptrdiff_t)(bit / 8)];
+        *byte ^= (char)(1 << bit % 8);
+        assert_int_equal(iso_file_write(path, file.text, file.len, &err), ISO_OK);
+        assert_int_equal(iso_store_open(&store, path, ISO_STORE_READ, &err), ISO_OK);
+        assert_int_equal(iso_store_get(store, &value, "options", &err), ISO_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "does not match its checksum; rebuild it"));
+        iso_store_close(store);
+        assert_int_equal(iso_store_open(&store, path, ISO_STORE_WRITE, &err), ISO_BAD_INPUT);
+        *byte ^= (char)(1 << bit % 8);
+    }
+    iso_str_release(&value);
+    iso_str_release(&file);
+}
+
 /* A row without an id is no run, whatever the checksum says. */
 static void test_store_ghost(void **state)
 {
@@ -503,6 +553,7 @@ int main(void)
         IN_DIR(test_store),
         IN_DIR(test_store_damage),
         IN_DIR(test_store_set),
+        IN_DIR(test_store_facts),
         IN_DIR(test_store_ghost),
 #endif
     };
