@@ -136,7 +136,7 @@ static void run_product(struct product *p, int contestant, size_t set)
     float *c = p->c + set * p->M * p->N;
     struct iso_packed packed = {p->packed + set * p->packed_bytes, p->K, p->N};
     if (contestant == 0)
-        p->k->gemm(c, p->N, a, lda, p->transposed_a, &packed, p->M, 0, &p->ws);
+        p->k->gemm(c, p->N, a, lda, p->transposed_a, &packed, p->M, NULL, &p->ws);
     else if (contestant == 1)
         openblas(101, p->transposed_a ? 112 : 111, 111, M, N, K, 1, a, (int)lda, b, N, 0, c, N);
     else

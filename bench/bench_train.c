@@ -61,11 +61,11 @@ static double gemm_rate(const struct iso_kern *kern)
     float *a = iso_alloc_aligned(SIDE * SIDE, sizeof(float));
     float *c = iso_alloc_aligned(SIDE * SIDE, sizeof(float));
     kern->pack(&b, a, SIDE, false);
-    kern->gemm(c, SIDE, a, SIDE, false, &b, SIDE, 0, &ws); /* warms up */
+    kern->gemm(c, SIDE, a, SIDE, false, &b, SIDE, NULL, &ws); /* warms up */
     ws.macs = 0;
     double start = cpu_now();
     for (int i = 0; i < TIMES; i++)
-        kern->gemm(c, SIDE, a, SIDE, false, &b, SIDE, 0, &ws);
+        kern->gemm(c, SIDE, a, SIDE, false, &b, SIDE, NULL, &ws);
     double rate = 2e-9 * (double)ws.macs / (cpu_now() - start);
     free(a);
     free(c);

@@ -49,10 +49,10 @@ static void charge_product(const char *name, double start, size_t M, size_t K, s
 }
 
 static void timed_gemm(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                       const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+                       const struct iso_packed *b, size_t M, const float *plus, struct iso_ws *ws)
 {
     double start = iso_time_now();
-    by_operation.of->gemm(c, ldc, a, lda, transposed_a, b, M, beta, ws);
+    by_operation.of->gemm(c, ldc, a, lda, transposed_a, b, M, plus, ws);
     charge_product("gemm", start, M, b->K, b->N);
 }
 

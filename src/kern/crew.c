@@ -110,7 +110,7 @@ struct product {
     size_t ldc, lda, M;
     bool transposed_a;
     const struct iso_packed *b;
-    float beta;
+    const float *plus;
 };
 
 static void product_rows(const struct iso_kern *k, const void *op, size_t i, size_t n,
@@ -119,13 +119,13 @@ static void product_rows(const struct iso_kern *k, const void *op, size_t i, siz
     const struct product *p = op;
     size_t first = begin(p->M, i, n), rows = begin(p->M, i + 1, n) - first;
     k->gemm(p->c + first * p->ldc, p->ldc, p->a + first * (p->transposed_a ? 1 : p->lda), p->lda,
-            p->transposed_a, p->b, rows, p->beta, ws);
+            p->transposed_a, p->b, rows, p->plus ? p->plus + first * p->ldc : NULL, ws);
 }
 
 static void gemm_crew(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                      const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+                      const struct iso_packed *b, size_t M, const float *plus, struct iso_ws *ws)
 {
-    struct product p = {c, a, ldc, lda, M, transposed_a, b, beta};
+    struct product p = {c, a, ldc, lda, M, transposed_a, b, plus};
     size_t all = 2 * (size_t)(ws->crew->helpers + 1), most = M / MIN_ROWS;
     share_out(ws, product_rows, &p, M * b->K * b->N < WORTH ? 1 : most < all ? most : all);
 }
@@ -136,7 +136,7 @@ static void weight_grad_crew(float *c, const float *a, const float *b, void *roo
 {
     struct iso_packed packed = {room, K, N};
     ws->crew->kern->pack(&packed, b, N, false);
-    gemm_crew(c, N, a, M, true, &packed, M, 1, ws);
+    gemm_crew(c, N, a, M, true, &packed, M, c, ws);
 }
 
 /* --- attention, by heads --- */

@@ -1,10 +1,11 @@
 /* Matrix products of bf16 operands with fp32 sums, for the files that bring a micro-kernel:
  *
  *     static void begin_bf16(void), end_bf16(void);   around every product
- *     static void micro_bf16(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
- *                            size_t blocks, bool add);
+ *     static void micro_bf16(float *c, const float *plus, size_t ldc, const uint32_t *band,
+ *                            const uint32_t *panel, size_t blocks);
  *
- * where c[32, 32] = (add ? c : 0) + one band times one panel, over `blocks` blocks of 32 steps.
+ * where c[32, 32] = plus + one band times one panel, over `blocks` blocks of 32 steps; a `plus` of
+ * NULL counts as zeros.
  *
  * A product over k does not depend on the order of the k, so a pair of bf16 in a tile is
  * (k, k + 16) of a block of 32 steps, for both sides alike: packing is then plain arithmetic on
@@ -31,12 +32,12 @@
 static size_t pack_bytes_bf16(size_t K, size_t N);
 static void pack_bf16(struct iso_packed *b, const float *src, size_t ld, bool transposed);
 static void gemm_bf16(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                      const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
+                      const struct iso_packed *b, size_t M, const float *plus, struct iso_ws *ws);
 static void weight_grad_bf16(float *c, const float *a, const float *b, void *room, size_t K,
                              size_t M, size_t N, struct iso_ws *ws);
 static void begin_bf16(void), end_bf16(void);
-static void micro_bf16(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
-                       size_t blocks, bool add);
+static void micro_bf16(float *c, const float *plus, size_t ldc, const uint32_t *band,
+                       const uint32_t *panel, size_t blocks);
 
 #include "kern/kern_vec.inc.h"
 
@@ -104,8 +105,12 @@ static void transpose_tile(uint32_t *tile)
     float from[WORDS], to[WORDS]; /* bits on the move, never numbers */
     memcpy(from, tile, sizeof from);
     for (size_t i = 0; i < TILE; i += 8)
-        for (size_t j = 0; j < TILE; j += 8)
-            transpose8(to + i * TILE + j, TILE, from + j * TILE + i, TILE);
+        for (size_t j = 0; j < TILE; j += 8) {
+            __m256 row[8];
+            for (size_t n = 0; n < 8; n++)
+                row[n] = _mm256_loadu_ps(from + (j + n) * TILE + i);
+            transpose8(to + i * TILE + j, TILE, row);
+        }
     memcpy(tile, to, sizeof to);
 }
 
@@ -152,41 +157,42 @@ static void pack_lhs_bf16(uint32_t *to, const float *a, size_t lda, bool transpo
 }
 
 /* The same where only rows x columns of the 32 x 32 exist. */
-static void micro_edge(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
-                       size_t blocks, bool add, size_t rows, size_t columns)
+static void micro_edge(float *c, const float *plus, size_t ldc, const uint32_t *band,
+                       const uint32_t *panel, size_t blocks, size_t rows, size_t columns)
 {
     float whole[SIDE * SIDE] = {0};
-    for (size_t i = 0; add && i < rows; i++)
-        memcpy(whole + i * SIDE, c + i * ldc, columns * sizeof *c);
-    micro_bf16(whole, SIDE, band, panel, blocks, add);
+    for (size_t i = 0; plus && i < rows; i++)
+        memcpy(whole + i * SIDE, plus + i * ldc, columns * sizeof *c);
+    micro_bf16(whole, plus ? whole : NULL, SIDE, band, panel, blocks);
     for (size_t i = 0; i < rows; i++)
         memcpy(c + i * ldc, whole + i * SIDE, columns * sizeof *c);
 }
 
 static void gemm_bf16(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                      const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+                      const struct iso_packed *b, size_t M, const float *plus, struct iso_ws *ws)
 {
     uint32_t *bands = (uint32_t *)(void *)ws->bytes;
     const uint32_t *panels = b->bytes;
     size_t K = b->K, N = b->N;
     begin_bf16();
-    for (size_t k0 = 0; k0 < K; k0 += BF16_KC) {
+    for (size_t k0 = 0; k0 < K; k0 += BF16_KC, plus = c) {
         size_t k = smaller(BF16_KC, K - k0), blocks = blocks_of(k);
-        bool add = beta != 0 || k0 > 0;
         for (size_t m0 = 0; m0 < M; m0 += BF16_MC) {
             size_t m = smaller(BF16_MC, M - m0);
             pack_lhs_bf16(bands, transposed_a ? a + k0 * lda + m0 : a + m0 * lda + k0, lda,
                           transposed_a, m, k);
             for (size_t n = 0; n < N; n += SIDE)
                 for (size_t i = 0; i < m; i += SIDE) {
-                    float *to = c + (m0 + i) * ldc + n;
+                    size_t at = (m0 + i) * ldc + n;
+                    float *to = c + at;
+                    const float *more = plus ? plus + at : NULL;
                     const uint32_t *band = bands + i / SIDE * blocks * 2 * WORDS;
                     const uint32_t *panel =
                         panels + (n / SIDE * blocks_of(K) + k0 / SIDE) * 2 * WORDS;
                     if (m - i >= SIDE && N - n >= SIDE)
-                        micro_bf16(to, ldc, band, panel, blocks, add);
+                        micro_bf16(to, more, ldc, band, panel, blocks);
                     else
-                        micro_edge(to, ldc, band, panel, blocks, add, smaller(SIDE, m - i),
+                        micro_edge(to, more, ldc, band, panel, blocks, smaller(SIDE, m - i),
                                    smaller(SIDE, N - n));
                 }
         }
@@ -200,5 +206,5 @@ static void weight_grad_bf16(float *c, const float *a, const float *b, void *roo
 {
     struct iso_packed packed = {room, K, N};
     pack_bf16(&packed, b, N, false);
-    gemm_bf16(c, N, a, M, true, &packed, M, 1, ws);
+    gemm_bf16(c, N, a, M, true, &packed, M, c, ws);
 }

@@ -18,7 +18,10 @@ static size_t pack_bytes_vec(size_t K, size_t N)
 
 static void pack_vec(struct iso_packed *b, const float *src, size_t ld, bool transposed)
 {
-    (transposed ? pack_transposed : pack_plain)(b->bytes, src, ld, b->K, b->N);
+    if (transposed)
+        pack_transposed(b->bytes, src, ld, b->K, b->N, 1);
+    else
+        pack_plain(b->bytes, src, ld, b->K, b->N);
 }
 
 /* A transposed block, M rows and K steps, as groups of MR rows [K][MR]: the strided rows of the
@@ -55,9 +58,10 @@ static void spread_lhs(float *to, size_t ld, const float *a, size_t lda, size_t 
         copy_vec(to + m * ld, a + m * lda, K);
 }
 
-/* C[M,N] = (add ? C : 0) + A[M,K] · b. */
-static void multiply(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                     struct rhs b, size_t K, size_t N, size_t M, bool add, struct iso_ws *ws)
+/* C[M,N] = (plus ? plus : 0) + A[M,K] · b. */
+static void multiply(float *c, const float *plus, size_t ldc, const float *a, size_t lda,
+                     bool transposed_a, struct rhs b, size_t K, size_t N, size_t M,
+                     struct iso_ws *ws)
 {
     float *packed = (float *)(void *)ws->bytes;
     size_t blocks = (K + KC - 1) / KC, panels = (N + NR - 1) / NR;
@@ -67,7 +71,7 @@ static void multiply(float *c, size_t ldc, const float *a, size_t lda, bool tran
     bool pack = transposed_a && (panels > 4 || panels * lda > 4096);
     bool spread = !transposed_a && panels > 1 && rows_collide(lda);
     size_t apart = kc + VW;
-    for (size_t k0 = 0; k0 < K; k0 += kc, b.at += kc * b.step, add = true) {
+    for (size_t k0 = 0; k0 < K; k0 += kc, b.at += kc * b.step, plus = c) {
         size_t k = K - k0 < kc ? K - k0 : kc;
         for (size_t m0 = 0; m0 < M; m0 += MC) {
             size_t m = M - m0 < MC ? M - m0 : MC;
@@ -81,17 +85,16 @@ static void multiply(float *c, size_t ldc, const float *a, size_t lda, bool tran
                 spread_lhs(packed, apart, a + m0 * lda + k0, lda, m, k);
                 rows = (struct lhs){packed, apart, 1, MR * apart};
             }
-            multiply_rows(c + m0 * ldc, ldc, rows, b, k, m, N, add);
+            multiply_rows(c + m0 * ldc, plus ? plus + m0 * ldc : NULL, ldc, rows, b, k, m, N);
         }
     }
     ws->macs += (uint64_t)M * K * N;
 }
 
 static void gemm_vec(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                     const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+                     const struct iso_packed *b, size_t M, const float *plus, struct iso_ws *ws)
 {
-    multiply(c, ldc, a, lda, transposed_a, packed_rhs(b->bytes, b->K), b->K, b->N, M, beta != 0,
-             ws);
+    multiply(c, plus, ldc, a, lda, transposed_a, packed_rhs(b->bytes, b->K), b->K, b->N, M, ws);
 }
 
 /* B is read where it is, as long as whole vectors of it exist: every step of a panel is used by all
@@ -104,5 +107,5 @@ static void weight_grad_vec(float *c, const float *a, const float *b, void *room
         pack_plain(room, b, N, K, N);
         right = packed_rhs(room, K);
     }
-    multiply(c, N, a, M, true, right, K, N, M, true, ws);
+    multiply(c, c, N, a, M, true, right, K, N, M, ws);
 }

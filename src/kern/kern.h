@@ -85,10 +85,10 @@ struct iso_kern {
     size_t (*pack_bytes)(size_t K, size_t N);
     /* Packs B, K x N: element (k, n) is src[k*ld + n], or src[n*ld + k] when `transposed`. */
     void (*pack)(struct iso_packed *b, const float *src, size_t ld, bool transposed);
-    /* C[M,N] = beta*C + A[M,K] · B.  beta is 0 or 1.  A element (m, k) is a[m*lda + k], or
-     * a[k*lda + m] when `transposed_a`. */
+    /* C[M,N] = plus + A[M,K] · B.  `plus` is C itself or another matrix with rows ldc apart; NULL
+     * counts as zeros.  A element (m, k) is a[m*lda + k], or a[k*lda + m] when `transposed_a`. */
     void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                 const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws);
+                 const struct iso_packed *b, size_t M, const float *plus, struct iso_ws *ws);
 
     /* C[M,N] += Aᵀ · B for A [K,M] and B [K,N]: a weight's gradient, K rows at a time.  The same
      * bits as pack and gemm; `room` has pack_bytes(K, N) for tables that pack B. */

@@ -16,15 +16,15 @@ static void end_bf16(void)
     iso_tile_end();
 }
 
-static void micro_bf16(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
-                       size_t blocks, bool add)
+static void micro_bf16(float *c, const float *plus, size_t ldc, const uint32_t *band,
+                       const uint32_t *panel, size_t blocks)
 {
     size_t stride = ldc * sizeof *c, row = TILE * sizeof *c; /* in bytes */
-    if (add) {
-        iso_tile_load(0, c, stride);
-        iso_tile_load(1, c + TILE, stride);
-        iso_tile_load(2, c + TILE * ldc, stride);
-        iso_tile_load(3, c + TILE * ldc + TILE, stride);
+    if (plus) {
+        iso_tile_load(0, plus, stride);
+        iso_tile_load(1, plus + TILE, stride);
+        iso_tile_load(2, plus + TILE * ldc, stride);
+        iso_tile_load(3, plus + TILE * ldc + TILE, stride);
     } else {
         iso_tile_zero(0);
         iso_tile_zero(1);

@@ -46,13 +46,13 @@ ISO_INLINE floats load_floats(const float *p)
 }
 
 /* c[8, 32] from eight rows of a tile of the band, which starts at `a`. */
-static void micro_rows(float *c, size_t ldc, const uint32_t *a, const uint32_t *panel,
-                       size_t blocks, bool add)
+static void micro_rows(float *c, const float *plus, size_t ldc, const uint32_t *a,
+                       const uint32_t *panel, size_t blocks)
 {
     floats left[BAND_ROWS] = {{0}}, right[BAND_ROWS] = {{0}};
-    for (size_t i = 0; add && i < BAND_ROWS; i++) {
-        left[i] = load_floats(c + i * ldc);
-        right[i] = load_floats(c + i * ldc + TILE);
+    for (size_t i = 0; plus && i < BAND_ROWS; i++) {
+        left[i] = load_floats(plus + i * ldc);
+        right[i] = load_floats(plus + i * ldc + TILE);
     }
     for (size_t block = 0; block < blocks; block++, a += 2 * WORDS, panel += 2 * WORDS) {
         for (size_t k = 0; k < TILE; k++) {
@@ -72,10 +72,10 @@ static void micro_rows(float *c, size_t ldc, const uint32_t *a, const uint32_t *
     }
 }
 
-static void micro_bf16(float *c, size_t ldc, const uint32_t *band, const uint32_t *panel,
-                       size_t blocks, bool add)
+static void micro_bf16(float *c, const float *plus, size_t ldc, const uint32_t *band,
+                       const uint32_t *panel, size_t blocks)
 {
     for (size_t row = 0; row < SIDE; row += BAND_ROWS)
-        micro_rows(c + row * ldc, ldc, band + row / TILE * WORDS + row % TILE * TILE, panel, blocks,
-                   add);
+        micro_rows(c + row * ldc, plus ? plus + row * ldc : NULL, ldc,
+                   band + row / TILE * WORDS + row % TILE * TILE, panel, blocks);
 }

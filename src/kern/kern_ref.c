@@ -80,7 +80,7 @@ static void pack_ref(struct iso_packed *b, const float *src, size_t ld, bool tra
 }
 
 static void gemm_ref(float *c, size_t ldc, const float *a, size_t lda, bool transposed_a,
-                     const struct iso_packed *b, size_t M, float beta, struct iso_ws *ws)
+                     const struct iso_packed *b, size_t M, const float *plus, struct iso_ws *ws)
 {
     enum { COLUMNS = 16 }; /* at a time, so that the rows of B are read along */
     const float *B = b->bytes;
@@ -94,8 +94,8 @@ static void gemm_ref(float *c, size_t ldc, const float *a, size_t lda, bool tran
                     sum[j] += x * B[k * b->N + n0 + j];
             }
             for (size_t j = 0; j < columns; j++) {
-                float *to = &c[m * ldc + n0 + j];
-                *to = (float)(beta != 0 ? *to + sum[j] : sum[j]);
+                size_t at = m * ldc + n0 + j;
+                c[at] = (float)(plus ? plus[at] + sum[j] : sum[j]);
             }
         }
     ws->macs += (uint64_t)M * b->K * b->N;
@@ -106,7 +106,7 @@ static void weight_grad_ref(float *c, const float *a, const float *b, void *room
 {
     struct iso_packed packed = {room, K, N};
     pack_ref(&packed, b, N, false);
-    gemm_ref(c, N, a, M, true, &packed, M, 1, ws);
+    gemm_ref(c, N, a, M, true, &packed, M, c, ws);
 }
 
 /* rstd = 1/sqrt(mean(x²) + eps),  y = x rstd g. */

@@ -78,10 +78,11 @@ ISO_INLINE size_t ask(struct ahead *f, const float *c, size_t ldc, size_t asked,
     return asked;
 }
 
-/* c[rows, columns] = (add ? c : 0) + a[rows, K] · panel[K, NR], of which only the first `vectors`
- * vectors of columns; rows and vectors are constants after inlining, and so is row or step. */
-ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t step,
-                      const float *panel, size_t next, size_t K, size_t columns, bool add,
+/* c[rows, columns] = (plus ? plus : 0) + a[rows, K] · panel[K, NR], of which only the first
+ * `vectors` vectors of columns; rows and vectors are constants after inlining, and so is row or
+ * step. */
+ISO_INLINE void micro(float *c, const float *plus, size_t ldc, const float *a, size_t row,
+                      size_t step, const float *panel, size_t next, size_t K, size_t columns,
                       struct ahead *ahead, const size_t rows, const size_t vectors)
 {
     vf sum[MR][NV];
@@ -116,55 +117,64 @@ ISO_INLINE void micro(float *c, size_t ldc, const float *a, size_t row, size_t s
         }
     }
     size_t last = columns - (vectors - 1) * VW; /* columns of the last vector */
+    size_t end = (vectors - 1) * VW;
+    if (plus) {
+        ISO_UNROLL
+        for (size_t r = 0; r < rows; r++, plus += ldc) {
+            if (vectors > 1)
+                sum[r][0] = v_add(v_load(plus), sum[r][0]);
+            sum[r][vectors - 1] = v_add(
+                last == VW ? v_load(plus + end) : v_load_n(plus + end, last), sum[r][vectors - 1]);
+        }
+    }
     ISO_UNROLL
     for (size_t r = 0; r < rows; r++, c += ldc) {
-        float *end = c + (vectors - 1) * VW;
         if (vectors > 1)
-            v_store(c, add ? v_add(v_load(c), sum[r][0]) : sum[r][0]);
+            v_store(c, sum[r][0]);
         if (last == VW)
-            v_store(end, add ? v_add(v_load(end), sum[r][vectors - 1]) : sum[r][vectors - 1]);
+            v_store(c + end, sum[r][vectors - 1]);
         else
-            v_store_n(end,
-                      add ? v_add(v_load_n(end, last), sum[r][vectors - 1]) : sum[r][vectors - 1],
-                      last);
+            v_store_n(c + end, sum[r][vectors - 1], last);
     }
 }
 
 /* `groups` groups of `rows` rows times all panels of a matrix with N columns. */
-ISO_INLINE void micro_all(float *c, size_t ldc, const float *a, size_t row, size_t step,
-                          size_t group, struct rhs b, size_t K, size_t N, bool add, size_t groups,
-                          const size_t rows)
+ISO_INLINE void micro_all(float *c, const float *plus, size_t ldc, const float *a, size_t row,
+                          size_t step, size_t group, struct rhs b, size_t K, size_t N,
+                          size_t groups, const size_t rows)
 {
     for (size_t n = 0; n < N; n += NR, b.at += b.panel) {
         struct ahead ahead = look_ahead(rows, K, groups, b, n + NR >= N);
         for (size_t g = 0; g < groups; g++) {
-            float *to = c + g * rows * ldc + n;
+            size_t at = g * rows * ldc + n;
+            float *to = c + at;
+            const float *more = plus ? plus + at : NULL;
             const float *from = a + g * group;
             size_t columns = N - n < NR ? N - n : NR;
             if (ahead.line >= 2 * K)
                 ahead.lines = 0;
             if (columns > VW)
-                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, &ahead, rows, 2);
+                micro(to, more, ldc, from, row, step, b.at, b.step, K, columns, &ahead, rows, 2);
             else
-                micro(to, ldc, from, row, step, b.at, b.step, K, columns, add, &ahead, rows, 1);
+                micro(to, more, ldc, from, row, step, b.at, b.step, K, columns, &ahead, rows, 1);
         }
     }
 }
 
 /* micro_all for a constant number of rows and either layout of A, each a function of its own. */
 #define MICRO(n)                                                                                   \
-    static void micro_along_##n(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K,        \
-                                size_t N, bool add, size_t groups)                                 \
+    static void micro_along_##n(float *c, const float *plus, size_t ldc, struct lhs a,             \
+                                struct rhs b, size_t K, size_t N, size_t groups)                   \
     {                                                                                              \
-        micro_all(c, ldc, a.at, a.row, 1, a.group, b, K, N, add, groups, n);                       \
+        micro_all(c, plus, ldc, a.at, a.row, 1, a.group, b, K, N, groups, n);                      \
     }                                                                                              \
-    static void micro_across_##n(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K,       \
-                                 size_t N, bool add, size_t groups)                                \
+    static void micro_across_##n(float *c, const float *plus, size_t ldc, struct lhs a,            \
+                                 struct rhs b, size_t K, size_t N, size_t groups)                  \
     {                                                                                              \
-        micro_all(c, ldc, a.at, 1, a.step, a.group, b, K, N, add, groups, n);                      \
+        micro_all(c, plus, ldc, a.at, 1, a.step, a.group, b, K, N, groups, n);                     \
     }
-typedef void micro_fn(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K, size_t N,
-                      bool add, size_t groups);
+typedef void micro_fn(float *c, const float *plus, size_t ldc, struct lhs a, struct rhs b, size_t K,
+                      size_t N, size_t groups);
 #if V_WIDE
 MICRO(1)
 MICRO(2)
@@ -195,16 +205,17 @@ static micro_fn *const micros[MR + 1][2] = {
 #undef MICRO
 #undef BOTH
 
-/* c[rows, N] = (add ? c : 0) + a[rows, K] · b. */
-static void multiply_rows(float *c, size_t ldc, struct lhs a, struct rhs b, size_t K, size_t rows,
-                          size_t N, bool add)
+/* c[rows, N] = (plus ? plus : 0) + a[rows, K] · b; plus may be c, whose row length it has. */
+static void multiply_rows(float *c, const float *plus, size_t ldc, struct lhs a, struct rhs b,
+                          size_t K, size_t rows, size_t N)
 {
     size_t n = MR, groups = rows / MR;
     while (rows) {
         if (groups) {
-            micros[n][a.step != 1](c, ldc, a, b, K, N, add, groups);
+            micros[n][a.step != 1](c, plus, ldc, a, b, K, N, groups);
             rows -= n * groups;
             c += n * groups * ldc;
+            plus = plus ? plus + n * groups * ldc : NULL;
             a.at += n == MR ? groups * a.group : n * a.row;
         }
         for (n = rows; n && !micros[n][0]; n--) {
@@ -229,17 +240,14 @@ static void pack_plain(float *to, const float *src, size_t ld, size_t K, size_t 
             }
 }
 
-/* to[k*ldto + j] = from[j*ld + k] for 8 x 8 numbers. */
-ISO_INLINE void transpose8(float *to, size_t ldto, const float *from, size_t ld)
+/* to[k*ldto + j] = entry k of row j. */
+ISO_INLINE void transpose8(float *to, size_t ldto, const __m256 row[8])
 {
     __m256 r[8], s[8];
     ISO_UNROLL
-    for (size_t j = 0; j < 8; j++)
-        r[j] = _mm256_loadu_ps(from + j * ld);
-    ISO_UNROLL
     for (size_t j = 0; j < 8; j += 2) { /* pairs of rows, then fours, then both halves */
-        s[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
-        s[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
+        s[j] = _mm256_unpacklo_ps(row[j], row[j + 1]);
+        s[j + 1] = _mm256_unpackhi_ps(row[j], row[j + 1]);
     }
     ISO_UNROLL
     for (size_t j = 0; j < 8; j += 4) {
@@ -255,17 +263,24 @@ ISO_INLINE void transpose8(float *to, size_t ldto, const float *from, size_t ld)
     }
 }
 
-/* Packs a K x N matrix whose element (k, n) is src[n*ld + k]. */
-static void pack_transposed(float *to, const float *src, size_t ld, size_t K, size_t N)
+/* Packs a K x N matrix whose element (k, n) is factor src[n*ld + k]. */
+static void pack_transposed(float *to, const float *src, size_t ld, size_t K, size_t N,
+                            float factor)
 {
     for (size_t n = 0; n < N; n += NR, to += K * NR)
         for (size_t j = 0; j < NR; j += 8) {
             const float *from = src + (n + j) * ld;
             size_t columns = n + j >= N ? 0 : N - n - j < 8 ? N - n - j : 8, k = 0;
-            for (; columns == 8 && k + 8 <= K; k += 8)
-                transpose8(to + k * NR + j, NR, from + k, ld);
+            for (; columns == 8 && k + 8 <= K; k += 8) {
+                __m256 row[8];
+                ISO_UNROLL
+                for (size_t i = 0; i < 8; i++)
+                    row[i] =
+                        _mm256_mul_ps(_mm256_loadu_ps(from + i * ld + k), _mm256_set1_ps(factor));
+                transpose8(to + k * NR + j, NR, row);
+            }
             for (; k < K; k++)
                 for (size_t i = 0; i < 8; i++)
-                    to[k * NR + j + i] = i < columns ? from[i * ld + k] : 0;
+                    to[k * NR + j + i] = i < columns ? factor * from[i * ld + k] : 0;
         }
 }

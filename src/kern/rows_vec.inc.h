@@ -163,9 +163,39 @@ ISO_INLINE void next_head(struct head_walk *w, size_t T, size_t H, size_t Q)
     w->position = w->position + 1 < T ? w->position + 1 : 0;
 }
 
-/* (a, b) = (a c + b s, b c − a s) r for both halves of a head. */
-ISO_INLINE void rotate(float *a, float *b, const float *c, const float *s, float r, size_t half)
+/* Whether a head is one vector: then nothing of it is left over, and no masks are needed. */
+ISO_INLINE bool one_vector(const size_t Q)
 {
+    return V_WIDE && Q == VW;
+}
+
+#if V_WIDE
+/* x rc + y rs, where y has the halves of x in the other order, and rs the other sign in its second
+ * half: (a, b) becomes (a rc + b rs, b rc − a rs). */
+ISO_INLINE vf rotate_vector(vf x, const float *c, const float *s, float rc, float rs)
+{
+    static const float sign[VW] = {1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1};
+    vf cosines = v_mul(v_load_twice(c), v_set1(rc));
+    vf sines = v_mul(v_load_twice(s), v_mul(v_load(sign), v_set1(rs)));
+    return v_fma(x, cosines, v_mul(v_swap_halves(x), sines));
+}
+#else
+ISO_INLINE vf rotate_vector(vf x, const float *c, const float *s, float rc, float rs)
+{
+    (void)c, (void)s, (void)rc, (void)rs;
+    return x;
+}
+#endif
+
+/* (a, b) = (a c + b s, b c − a s) r for both halves of a head. */
+ISO_INLINE void rotate(float *a, const float *c, const float *s, float r, const size_t Q)
+{
+    size_t half = Q / 2;
+    float *b = a + half;
+    if (one_vector(Q)) {
+        v_store(a, rotate_vector(v_load(a), c, s, r, r));
+        return;
+    }
     for (size_t i = 0; i < half; i += VW) {
         size_t n = half - i;
         vf x = v_load_some(a + i, n), y = v_load_some(b + i, n);
@@ -179,7 +209,6 @@ ISO_INLINE void rotate(float *a, float *b, const float *c, const float *s, float
 ISO_INLINE void rope_norm(float *qkv, float *rstd, const float *cos, const float *sin, size_t M,
                           size_t T, size_t H, const size_t Q)
 {
-    size_t half = Q / 2;
     vf sums[VW] = {v_set1(0)};
     struct head_walk walk = {0};
     for (size_t left = M * 2 * H, n; left > 0; left -= n, rstd += n) {
@@ -189,9 +218,8 @@ ISO_INLINE void rope_norm(float *qkv, float *rstd, const float *cos, const float
             sums[j] = lane_dot(qkv + walk.at, qkv + walk.at, Q);
         v_store_some(rstd, rstd_of(v_sums(sums), Q), n);
         for (size_t j = 0; j < n; j++, next_head(&again, T, H, Q)) {
-            float *x = qkv + again.at;
-            rotate(x, x + half, cos + again.position * half, sin + again.position * half, rstd[j],
-                   half);
+            size_t angles = again.position * (Q / 2);
+            rotate(qkv + again.at, cos + angles, sin + angles, rstd[j], Q);
         }
     }
 }
@@ -211,8 +239,14 @@ static void qk_rope_norm_vec(float *qkv, float *rstd, const float *cos, const fl
 
 /* d = r (d − y mean), rotated back; y and d are heads of two halves. */
 ISO_INLINE void rotate_bwd(float *d, const float *y, const float *c, const float *s, float mean,
-                           float r, size_t half)
+                           float r, const size_t Q)
 {
+    size_t half = Q / 2;
+    if (one_vector(Q)) {
+        vf x = v_fma(v_load(y), v_set1(-mean), v_load(d));
+        v_store(d, rotate_vector(x, c, s, r, -r));
+        return;
+    }
     for (size_t i = 0; i < half; i += VW) {
         size_t n = half - i;
         vf minus = v_set1(-mean);
@@ -228,7 +262,6 @@ ISO_INLINE void rotate_bwd(float *d, const float *y, const float *c, const float
 ISO_INLINE void rope_norm_bwd(float *dqkv, const float *qkv, const float *rstd, const float *cos,
                               const float *sin, size_t M, size_t T, size_t H, const size_t Q)
 {
-    size_t half = Q / 2;
     float mean[VW];
     vf sums[VW] = {v_set1(0)};
     struct head_walk walk = {0};
@@ -238,9 +271,11 @@ ISO_INLINE void rope_norm_bwd(float *dqkv, const float *qkv, const float *rstd, 
         for (size_t j = 0; j < n; j++, next_head(&walk, T, H, Q))
             sums[j] = lane_dot(qkv + walk.at, dqkv + walk.at, Q);
         v_store(mean, v_mul(v_sums(sums), v_set1(1 / (float)Q)));
-        for (size_t j = 0; j < n; j++, next_head(&again, T, H, Q))
-            rotate_bwd(dqkv + again.at, qkv + again.at, cos + again.position * half,
-                       sin + again.position * half, mean[j], rstd[j], half);
+        for (size_t j = 0; j < n; j++, next_head(&again, T, H, Q)) {
+            size_t angles = again.position * (Q / 2);
+            rotate_bwd(dqkv + again.at, qkv + again.at, cos + angles, sin + angles, mean[j],
+                       rstd[j], Q);
+        }
     }
 }
 
@@ -288,9 +323,10 @@ static void scatter_add_vec(float *dtable, const float *dx, const int32_t *token
 
 enum { XENT_BLOCK = 256 }; /* logits at a time */
 
-/* cap tanh(z/cap) and its slope 1 − tanh² for n logits.  Nearly always |z| ≤ cap, where tanh is an
- * odd polynomial of degree 15, fitted for the smallest largest relative error, 4.7e-9.  Larger ones
- * need E = e^(2z/cap) − 1: tanh is E/(E + 2), and the slope 4(E + 1)/(E + 2)². */
+/* cap tanh(z/cap) log₂e and the slope of cap tanh(z/cap), which is 1 − tanh², for n logits.  Nearly
+ * always |z| ≤ cap, where tanh is an odd polynomial of degree 15, fitted for the smallest largest
+ * relative error, 4.7e-9.  Larger ones need E = e^(2z/cap) − 1: tanh is E/(E + 2), and the slope
+ * 4(E + 1)/(E + 2)². */
 static void cap_logits(float *capped, float *slope, const float *z, size_t n, float cap)
 {
     vf largest = v_set1(0);
@@ -305,7 +341,7 @@ static void cap_logits(float *capped, float *slope, const float *z, size_t n, fl
         q = v_fma(q, s, v_set1(0x1.110be2p-3f));
         q = v_fma(q, s, v_set1(-0x1.55553cp-2f));
         vf u = v_fma(v_mul(q, s), x, x);
-        v_store(capped + i, v_mul(u, v_set1(cap)));
+        v_store(capped + i, v_mul(u, v_set1(cap * V_LOG2_E)));
         v_store(slope + i, v_sub(v_set1(1), v_mul(u, u)));
     }
     if (v_largest(largest) <= 1)
@@ -313,7 +349,7 @@ static void cap_logits(float *capped, float *slope, const float *z, size_t n, fl
     for (size_t i = 0; i < n; i += VW) {
         vf E = v_expm1(v_mul(v_load_some(z + i, n - i), v_set1(2 / cap)));
         vf inverse = v_div(v_set1(1), v_add(E, v_set1(2)));
-        v_store(capped + i, v_mul(v_mul(E, inverse), v_set1(cap)));
+        v_store(capped + i, v_mul(v_mul(E, inverse), v_set1(cap * V_LOG2_E)));
         v_store(slope + i, v_mul(v_mul(v_fma(E, v_set1(4), v_set1(4)), inverse), inverse));
     }
 }
@@ -329,7 +365,7 @@ static float sum_capped(float *z, size_t n, float cap, bool keep)
     vf sum = v_set1(0);
     float rest = 0;
     for (size_t i = 0; i < n; i += VW) {
-        vf e = v_exp_small(v_load(capped + i));
+        vf e = v_exp2_small(v_load(capped + i));
         if (keep)
             v_store_some(z + i, v_mul(e, v_load(slope + i)), n - i);
         if (n - i >= VW) {

@@ -33,7 +33,8 @@
 #define V_WIDE 0
 #endif
 
-#define V_ROUND 12582912.0f /* 1.5 x 2^23: a small number added to it is rounded to a whole one */
+#define V_ROUND  12582912.0f /* 1.5 x 2^23: a small number added to it is rounded to a whole one */
+#define V_LOG2_E 1.44269504f
 enum { V_ROOT_HALF = 0x3f3504f3 }; /* the bits of √½ */
 
 #if defined(__AVX512F__) && !defined(ISO_VEC_PAIRS)
@@ -123,6 +124,16 @@ ISO_INLINE float v_sum(vf a)
 ISO_INLINE float v_largest(vf a)
 {
     return _mm512_reduce_max_ps(a);
+}
+/* Eight floats, twice; and the halves of a in the other order. */
+ISO_INLINE vf v_load_twice(const float *p)
+{
+    __m256 x = _mm256_loadu_ps(p);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(x), x, 1);
+}
+ISO_INLINE vf v_swap_halves(vf a)
+{
+    return _mm512_shuffle_f32x4(a, a, 0x4e);
 }
 /* Quarters of a and b, added in pairs: a0+a1, a2+a3, b0+b1, b2+b3. */
 ISO_INLINE vf add_quarters(vf a, vf b)
@@ -365,6 +376,14 @@ ISO_INLINE float v_largest(vf a)
 {
     return v8_largest(_mm256_max_ps(a.low, a.high));
 }
+ISO_INLINE vf v_load_twice(const float *p)
+{
+    return (vf){_mm256_loadu_ps(p), _mm256_loadu_ps(p)};
+}
+ISO_INLINE vf v_swap_halves(vf a)
+{
+    return (vf){a.high, a.low};
+}
 ISO_INLINE vf v_sums(const vf x[16])
 {
     v8 sum[16];
@@ -394,22 +413,23 @@ ISO_INLINE void v_store_some(float *p, vf x, size_t n)
 /* x = n ln 2 + r with whole n and |r| ≤ ln 2/2; `t` receives V_ROUND + n. */
 ISO_INLINE vf v_mod_ln2(vf *t, vf x)
 {
-    *t = v_fma(x, v_set1(1.44269504f), v_set1(V_ROUND));
+    *t = v_fma(x, v_set1(V_LOG2_E), v_set1(V_ROUND));
     vf n = v_sub(*t, v_set1(V_ROUND));
     /* ln 2 in two pieces, the first with few enough bits that n times it is exact. */
     return v_fma(n, v_set1(2.12194440e-4f), v_fma(n, v_set1(-0.693359375f), x));
 }
 
-/* e^x for |x| ≤ 87, relative error below 2e-7: e^r has degree 5, fitted for the smallest largest
- * relative error, 9.2e-8, and the rest is rounding.  NaN stays NaN. */
-ISO_INLINE vf v_exp_small(vf x)
+/* 2^x for |x| ≤ 125, relative error below 2e-7: x is a whole number and r, |r| ≤ ½, and 2^r has
+ * degree 5, fitted for the smallest largest relative error, 9.4e-8; the rest is rounding.  NaN
+ * stays NaN. */
+ISO_INLINE vf v_exp2_small(vf x)
 {
-    vf t, r = v_mod_ln2(&t, x);
-    vf q = v_set1(0x1.0fa7d8p-7f);
-    q = v_fma(q, r, v_set1(0x1.573ad0p-5f));
-    q = v_fma(q, r, v_set1(0x1.555a6ep-3f));
-    q = v_fma(q, r, v_set1(0x1.fffdc4p-2f));
-    q = v_fma(q, r, v_set1(0x1.fffff6p-1f));
+    vf t = v_add(x, v_set1(V_ROUND)), r = v_sub(x, v_sub(t, v_set1(V_ROUND)));
+    vf q = v_set1(0x1.5bda40p-10f);
+    q = v_fma(q, r, v_set1(0x1.3ce8acp-7f));
+    q = v_fma(q, r, v_set1(0x1.c6b6d8p-5f));
+    q = v_fma(q, r, v_set1(0x1.ebf9c2p-3f));
+    q = v_fma(q, r, v_set1(0x1.62e42ap-1f));
     return v_times_pow2(v_fma(q, r, v_set1(1)), t);
 }
 

@@ -118,7 +118,7 @@ static void start(struct iso_loop_pass *p, float *S, const float *e)
         start_set(p, i);
     p->kern->fill(v.dBe, 0, n);
     if (has_matrix(&p->shape))
-        p->kern->gemm(v.Be, d, e, d, false, &p->set->forward[B_MATRIX], p->rows, 0, p->ws);
+        p->kern->gemm(v.Be, d, e, d, false, &p->set->forward[B_MATRIX], p->rows, NULL, p->ws);
     else
         p->kern->copy(v.Be, e, n);
     iso_loop_start_copy(p, S, e);
@@ -169,7 +169,7 @@ static void end_bwd(struct iso_loop_pass *p, float *de, const float *e)
         return;
     }
     p->kern->weight_grad(p->set->dw[B_MATRIX], v.dBe, e, p->packed_scratch, p->rows, d, d, p->ws);
-    p->kern->gemm(de, d, v.dBe, d, false, &p->set->reverse[B_MATRIX], p->rows, 1, p->ws);
+    p->kern->gemm(de, d, v.dBe, d, false, &p->set->reverse[B_MATRIX], p->rows, de, p->ws);
 }
 
 const struct iso_loop_ops iso_loop_diagonal = {

@@ -51,7 +51,7 @@ static void inject(struct iso_loop_pass *p, float *u, const float *e, const floa
     (void)e;
     put_half(p, S, 1);
     p->kern->gemm(u, p->shape.d, p->saved, 2 * p->shape.d, false, &iso_loop_set(p, i)->forward[0],
-                  p->rows, 0, p->ws);
+                  p->rows, NULL, p->ws);
 }
 
 static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const float *du,
@@ -65,7 +65,7 @@ static void inject_bwd(struct iso_loop_pass *p, float *de, float *dS, const floa
     put_half(p, S, 1);
 
     k->weight_grad(set->dw[0], du, both, p->packed_scratch, p->rows, d, 2 * d, p->ws);
-    k->gemm(dboth, 2 * d, du, d, false, &set->reverse[0], p->rows, 0, p->ws);
+    k->gemm(dboth, 2 * d, du, d, false, &set->reverse[0], p->rows, NULL, p->ws);
     for (size_t m = 0; m < p->rows; m++) {
         k->add(de + m * d, dboth + 2 * m * d, d);
         k->add(dS + m * d, dboth + (2 * m + 1) * d, d);

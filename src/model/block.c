@@ -13,17 +13,17 @@ void iso_weight_grad(struct iso_pass *p, const struct iso_matrix *w, const float
                          &p->ws);
 }
 
-/* y[rows, out] = beta y + x Wᵀ. */
+/* y[rows, out] = plus + x Wᵀ, where a `plus` of NULL counts as zeros. */
 static void forward(struct iso_pass *p, float *y, const struct iso_matrix *w, const float *x,
-                    float beta)
+                    const float *plus)
 {
-    p->kern->gemm(y, w->out, x, w->in, false, &w->forward, p->in.rows, beta, &p->ws);
+    p->kern->gemm(y, w->out, x, w->in, false, &w->forward, p->in.rows, plus, &p->ws);
 }
 
 /* dx[rows, in] = dy W. */
 static void reverse(struct iso_pass *p, float *dx, const struct iso_matrix *w, const float *dy)
 {
-    p->kern->gemm(dx, w->in, dy, w->out, false, &w->reverse, p->in.rows, 0, &p->ws);
+    p->kern->gemm(dx, w->in, dy, w->out, false, &w->reverse, p->in.rows, NULL, &p->ws);
 }
 
 static void attend(struct iso_pass *p, struct iso_acts *a, size_t slot)
@@ -39,13 +39,6 @@ static void attend(struct iso_pass *p, struct iso_acts *a, size_t slot)
     }
 }
 
-/* y = x, unless a layer without a backward works in place. */
-static void carry(struct iso_pass *p, float *y, const float *x)
-{
-    if (y != x)
-        p->kern->copy(y, x, p->in.rows * p->m->dim.d);
-}
-
 void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a,
                        float *out, size_t slot)
 {
@@ -54,18 +47,16 @@ void iso_block_forward(struct iso_pass *p, const struct iso_layer *l, struct iso
     size_t d = m->dim.d, first = p->in.kv ? p->in.kv->position : 0;
 
     k->rmsnorm(p->scratch.norm, a->rstd1, a->x, m->w + l->n1, p->in.rows, d);
-    forward(p, a->qkv, l->qkv, p->scratch.norm, 0);
+    forward(p, a->qkv, l->qkv, p->scratch.norm, NULL);
     k->qk_rope_norm(a->qkv, a->qk_rstd, m->cos, m->sin, p->in.rows, p->in.T, first, m->dim.H,
                     m->dim.Q);
     attend(p, a, slot);
-    carry(p, a->mid, a->x);
-    forward(p, a->mid, l->proj, a->att, 1);
+    forward(p, a->mid, l->proj, a->att, a->x);
 
     k->rmsnorm(p->scratch.norm, a->rstd3, a->mid, m->w + l->n3, p->in.rows, d);
-    forward(p, a->hidden, l->fc, p->scratch.norm, 0);
+    forward(p, a->hidden, l->fc, p->scratch.norm, NULL);
     k->relu2(p->scratch.wide, a->hidden, p->in.rows * 4 * d);
-    carry(p, out, a->mid);
-    forward(p, out, l->down, p->scratch.wide, 1);
+    forward(p, out, l->down, p->scratch.wide, a->mid);
 }
 
 static void mlp_backward(struct iso_pass *p, const struct iso_layer *l, struct iso_acts *a)

@@ -20,7 +20,8 @@ static void norm_final(struct iso_pass *p)
 static void logits(struct iso_pass *p, float *z, size_t m, size_t rows)
 {
     const struct iso_matrix *w = p->m->head;
-    p->kern->gemm(z, w->out, p->kept.final + m * w->in, w->in, false, &w->forward, rows, 0, &p->ws);
+    p->kern->gemm(z, w->out, p->kept.final + m * w->in, w->in, false, &w->forward, rows, NULL,
+                  &p->ws);
 }
 
 void iso_head_train(struct iso_pass *p, float scale)
@@ -36,7 +37,8 @@ void iso_head_train(struct iso_pass *p, float scale)
         k->softcap_xent(p->kept.loss + i, NULL, p->scratch.logits, p->in.target + i, n, V,
                         m->dim.vocab, ISO_SOFTCAP, scale);
         iso_weight_grad(p, w, p->scratch.logits, p->kept.final + i * d, n);
-        k->gemm(p->scratch.back + i * d, d, p->scratch.logits, V, false, &w->reverse, n, 0, &p->ws);
+        k->gemm(p->scratch.back + i * d, d, p->scratch.logits, V, false, &w->reverse, n, NULL,
+                &p->ws);
     }
     k->fill(p->scratch.dx, 0, p->in.rows * d);
     k->rmsnorm_bwd(p->scratch.dx, p->in.grad + m->params.norm_final, p->scratch.back, p->kept.last,

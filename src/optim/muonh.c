@@ -80,7 +80,7 @@ static void symmetric_product(struct iso_polar *p, float *c, struct view left, s
         struct iso_packed b = {p->packed, K, width};
         p->kern->pack(&b, right.at + (right.transposed ? j * right.ld : j), right.ld,
                       right.transposed);
-        p->kern->gemm(c + j, n, left.at, left.ld, left.transposed, &b, j + width, 0, &p->ws);
+        p->kern->gemm(c + j, n, left.at, left.ld, left.transposed, &b, j + width, NULL, &p->ws);
         for (size_t i = j; i < j + width; i++) /* mirrors the columns that are done */
             for (size_t k = 0; k < j; k++)
                 c[i * n + k] = c[k * n + i];
@@ -94,14 +94,14 @@ static void swap(float **x, float **y)
     *y = old;
 }
 
-/* x ← beta y + P x (wide), or beta y + x P (tall); P is [n, n]. */
-static void apply(struct iso_polar *p, const float *P, size_t rows, size_t cols, float beta)
+/* x ← y + P x (wide), or y + x P (tall), without y unless `add`; P is [n, n]. */
+static void apply(struct iso_polar *p, const float *P, size_t rows, size_t cols, bool add)
 {
     bool wide = rows <= cols;
     size_t n = wide ? rows : cols;
     struct iso_packed b = {p->packed, n, cols};
     p->kern->pack(&b, wide ? p->x : P, cols, false);
-    p->kern->gemm(p->y, cols, wide ? P : p->x, n, false, &b, rows, beta, &p->ws);
+    p->kern->gemm(p->y, cols, wide ? P : p->x, n, false, &b, rows, add ? p->y : NULL, &p->ws);
     swap(&p->x, &p->y);
 }
 
@@ -128,7 +128,7 @@ static void long_step(struct iso_polar *p, const double k[3], size_t rows, size_
     gram(p, rows, cols);
     polynomial(p, k, rows <= cols ? rows : cols);
     p->kern->scale(p->y, (float)k[0], p->x, rows * cols);
-    apply(p, p->b, rows, cols, 1);
+    apply(p, p->b, rows, cols, true);
 }
 
 /* Steps first..4 by way of G in a, Q in b and P in e. */
@@ -152,7 +152,7 @@ static void short_steps(struct iso_polar *p, int first, size_t rows, size_t cols
             swap(&p->e, &p->c);
         }
     }
-    apply(p, p->e, rows, cols, 0);
+    apply(p, p->e, rows, cols, false);
 }
 
 static double norm(const struct iso_kern *kern, const float *x, size_t n)

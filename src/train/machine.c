@@ -92,7 +92,7 @@ static void measure(void *ctx, int worker)
     p->kern->pack(&b, a, SIDE, false);
     double start = iso_time_now(), seconds = 0;
     while (seconds < enough) {
-        p->kern->gemm(c, SIDE, a, SIDE, false, &b, SIDE, 0, &ws);
+        p->kern->gemm(c, SIDE, a, SIDE, false, &b, SIDE, NULL, &ws);
         seconds = iso_time_now() - start;
     }
     p->flops[worker] = 2 * (double)ws.macs / seconds;

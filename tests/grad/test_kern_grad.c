@@ -61,7 +61,7 @@ static size_t gemm(const struct iso_kern *k, float *y, const float *x)
 {
     struct iso_packed b = {iso_alloc_aligned(k->pack_bytes(WIDTH, HEAD), 1), WIDTH, HEAD};
     k->pack(&b, x + ROWS * WIDTH, WIDTH, true);
-    k->gemm(y, HEAD, x, WIDTH, false, &b, ROWS, 0, &ws);
+    k->gemm(y, HEAD, x, WIDTH, false, &b, ROWS, NULL, &ws);
     free(b.bytes);
     return ROWS * HEAD;
 }
@@ -70,10 +70,10 @@ static void gemm_bwd(const struct iso_kern *k, float *dx, const float *dy, const
 {
     struct iso_packed b = {iso_alloc_aligned(k->pack_bytes(HEAD, WIDTH), 1), HEAD, WIDTH};
     k->pack(&b, x + ROWS * WIDTH, WIDTH, false);
-    k->gemm(dx, WIDTH, dy, HEAD, false, &b, ROWS, 1, &ws);
+    k->gemm(dx, WIDTH, dy, HEAD, false, &b, ROWS, dx, &ws);
     struct iso_packed a = {iso_alloc_aligned(k->pack_bytes(ROWS, WIDTH), 1), ROWS, WIDTH};
     k->pack(&a, x, WIDTH, false);
-    k->gemm(dx + ROWS * WIDTH, WIDTH, dy, HEAD, true, &a, HEAD, 1, &ws);
+    k->gemm(dx + ROWS * WIDTH, WIDTH, dy, HEAD, true, &a, HEAD, dx + ROWS * WIDTH, &ws);
     free(a.bytes);
     free(b.bytes);
 }

@@ -26,7 +26,7 @@ static void test_exact(void **state)
     struct iso_ws ws = {.bytes = iso_alloc_aligned(iso_kern_ws_bytes(8, 8), 1)};
     struct iso_packed p = {iso_alloc_aligned(table_under_test.pack_bytes(K, N), 1), K, N};
     table_under_test.pack(&p, b, N, false);
-    table_under_test.gemm(c, N, a, K, false, &p, M, 0, &ws);
+    table_under_test.gemm(c, N, a, K, false, &p, M, NULL, &ws);
     for (size_t m = 0; m < M; m++)
         for (size_t n = 0; n < N; n++) {
             double sum = 0;

@@ -218,16 +218,18 @@ static void check_rows(struct tables *t, size_t M, size_t D)
     buffer_check_free(&dy, "rows");
 }
 
+enum plus { NOTHING, ITSELF, ANOTHER }; /* what a product is added to */
+
 /* A packed by hand in the layout wanted, C with a gap of three columns.  K = 1022 makes rows of A
  * that lie 4 KB apart. */
 static void check_gemm(struct tables *t, size_t M, size_t K, size_t N, bool transposed_a,
-                       bool transposed_b, float beta)
+                       bool transposed_b, enum plus plus)
 {
     size_t lda = (transposed_a ? M : K) + 2, ldb = (transposed_b ? K : N) + 1, ldc = N + 3;
     struct buffer a = buffer_random((transposed_a ? K : M) * lda, 1);
     struct buffer b = buffer_random((transposed_b ? N : K) * ldb, 2);
     struct buffer got = buffer_random(M * ldc, 3), wanted = buffer_copy(&got);
-    struct buffer terms = buffer_new(M * ldc);
+    struct buffer terms = buffer_new(M * ldc), other = buffer_random(M * ldc, 4);
     tables_ready(t, 1, 8);
     for (int pass = 0; pass < 3; pass++) { /* the table, the reference, the reference on |a|, |b| */
         const struct iso_kern *f = pass ? t->ref : t->k;
@@ -241,7 +243,11 @@ static void check_gemm(struct tables *t, size_t M, size_t K, size_t N, bool tran
             b.at[i] = fabsf(b.at[i]);
         float *c = (pass == 0 ? got : pass == 1 ? wanted : terms).at;
         f->pack(&packed, b.at, ldb, transposed_b);
-        f->gemm(c, ldc, a.at, lda, transposed_a, &packed, M, pass == 2 ? 0 : beta, &t->ws);
+        f->gemm(c, ldc, a.at, lda, transposed_a, &packed, M,
+                pass == 2 || plus == NOTHING ? NULL
+                : plus == ITSELF             ? c
+                                             : other.at,
+                &t->ws);
         free(packed.bytes);
     }
     assert_int_equal(t->ws.macs, 3 * M * K * N);
@@ -251,15 +257,16 @@ static void check_gemm(struct tables *t, size_t M, size_t K, size_t N, bool tran
         double limit = gap ? 0 : u * terms.at[i] + UNIT * fabs((double)wanted.at[i]);
         double off = fabs((double)got.at[i] - wanted.at[i]);
         if (!(off <= limit))
-            fail_msg("%s gemm M=%zu K=%zu N=%zu%s%s beta=%g: (%zu, %zu) off by %g, allowed %g",
+            fail_msg("%s gemm M=%zu K=%zu N=%zu%s%s plus %d: (%zu, %zu) off by %g, allowed %g",
                      t->k->name, M, K, N, transposed_a ? " A'" : "", transposed_b ? " B'" : "",
-                     (double)beta, i / ldc, i % ldc, off, limit);
+                     (int)plus, i / ldc, i % ldc, off, limit);
     }
     buffer_check_free(&a, "gemm");
     buffer_check_free(&b, "gemm");
     buffer_check_free(&got, "gemm");
     buffer_check_free(&wanted, "gemm");
     buffer_check_free(&terms, "gemm");
+    buffer_check_free(&other, "gemm");
 }
 
 static void check_rope(struct tables *t, size_t M, size_t T, size_t H, size_t Q)
@@ -298,7 +305,7 @@ static void check_weight_grad(struct tables *t, size_t M, size_t K, size_t N)
     t->k->weight_grad(got.at, a.at, b.at, packed.bytes, K, M, N, &t->ws);
     assert_int_equal(t->ws.macs, M * K * N);
     t->k->pack(&packed, b.at, N, false);
-    t->k->gemm(wanted.at, N, a.at, M, true, &packed, M, 1, &t->ws);
+    t->k->gemm(wanted.at, N, a.at, M, true, &packed, M, wanted.at, &t->ws);
     compare("weight_grad", &got, &wanted, 0, 0);
     free(packed.bytes);
     buffer_check_free(&a, "weight_grad");
@@ -479,9 +486,9 @@ static void check_table(const struct iso_kern *k, double u_gemm, double u_attent
         for (size_t M = 1; M < 12; M += 5)
             check_rows(&t, M, widths[i]);
     for (size_t i = 0; i < COUNT(shapes); i++)
-        for (int bits = 0; bits < 8; bits++)
-            check_gemm(&t, shapes[i][0], shapes[i][1], shapes[i][2], bits & 1, bits & 2,
-                       bits & 4 ? 1.0f : 0.0f);
+        for (enum plus plus = NOTHING; plus <= ANOTHER; plus++)
+            for (int bits = 0; bits < 4; bits++)
+                check_gemm(&t, shapes[i][0], shapes[i][1], shapes[i][2], bits & 1, bits & 2, plus);
     for (size_t i = 0; i < COUNT(shapes); i++)
         check_weight_grad(&t, shapes[i][0], shapes[i][1], shapes[i][2]);
     for (size_t i = 0; i < COUNT(heads); i++) {

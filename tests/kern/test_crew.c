@@ -49,9 +49,10 @@ static void run_all(float *out, const struct operands *o, const struct iso_kern 
     size_t D = o->H * o->Q;
     float *att = out + 2 * o->M * o->N, *lse = att + o->T * D, *dqkv = lse + o->H * o->T;
     struct iso_packed b = {o->packed, o->K, o->N};
+    float *grad = out + o->M * o->N;
+    k->weight_grad(grad, o->a, o->b, o->packed, o->K, o->M, o->N, ws);
     k->pack(&b, o->b, o->N, false);
-    k->gemm(out, o->N, o->a, o->K, false, &b, o->M, 0, ws);
-    k->weight_grad(out + o->M * o->N, o->a, o->b, o->packed, o->K, o->M, o->N, ws);
+    k->gemm(out, o->N, o->a, o->K, false, &b, o->M, grad, ws);
     k->attention(att, lse, iso_attend_all(o->qkv, o->T, D), iso_all_heads(o->H, o->Q), ws);
     k->attention_bwd(dqkv, o->dout, att, lse, o->qkv, o->T, iso_all_heads(o->H, o->Q), ws);
 }
