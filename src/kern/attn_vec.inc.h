@@ -49,6 +49,16 @@ static struct rhs head_rhs(float *room, const float *x, size_t ld, size_t n, siz
     return packed_rhs(room, n);
 }
 
+/* Asks for rows of Q floats, ld apart.  Those of a head come from far away, and lie in too many
+ * pages for the CPU to foresee them; to ask for rows that are not there harms nothing. */
+static void fetch_rows(const float *x, size_t ld, size_t rows, size_t Q)
+{
+    enum { LINE = 16 };
+    for (size_t t = 0; t < rows; t++)
+        for (size_t i = 0; i < Q; i += LINE)
+            _mm_prefetch((const char *)(x + t * ld + i), _MM_HINT_T0);
+}
+
 /* One row of `n` scores becomes 2^s; entries n..width become 0.  Returns their sum. */
 static float exp_row(float *s, size_t n, size_t width)
 {
@@ -82,6 +92,7 @@ static void attend_chunk(float *out, float *sum, const struct iso_attended *x, f
     for (size_t t = c0 > first ? c0 - first : 0; t < x->T; t += MR) {
         size_t rows = smaller(MR, x->T - t), width = seen(first + t, rows, c0, n);
         float *to = out + t * D;
+        fetch_rows(to, D, rows, Q); /* they come while the scores are computed */
         multiply_rows(band, NULL, WIDTH, (struct lhs){x->q + t * x->ldq, x->ldq, 1, 0},
                       packed_rhs(keys, Q), Q, rows, width);
         for (size_t r = 0; r < rows; r++)
@@ -141,26 +152,13 @@ static void score_row_bwd(float *p, float *ds, float lse, float drop, size_t n)
     }
 }
 
-/* Asks for rows of the next head's q, k and v, towards L2.  They come from far away, and a head's
- * lie in too many pages for the CPU to foresee them; behind the last head nothing is harmed. */
-static void fetch_next_head(const struct attn_bwd *b, size_t first, size_t rows)
-{
-    enum { LINE = 16 };
-    for (size_t t = first; t < first + rows; t++)
-        for (size_t third = 0; third < 3; third++)
-            for (size_t i = b->Q; i < 2 * b->Q; i += LINE) {
-                const float *at = b->qkv + (3 * t + third) * b->D + i;
-                _mm_prefetch((const char *)at, _MM_HINT_T1);
-            }
-}
-
 /* MR query rows: their part of p and ds, and dq += ds K. */
 static void query_group_bwd(const struct attn_bwd *b, float *p, float *ds, size_t t, size_t rows)
 {
     size_t D = b->D, Q = b->Q, width = seen(t, rows, b->c0, b->n);
     float *dq = b->dqkv + t * 3 * D;
-    if (b->c0 == 0) /* once a head */
-        fetch_next_head(b, t, rows);
+    if (b->c0 == 0) /* q, k and v of the next head, if any, once a head */
+        fetch_rows(b->qkv + t * 3 * D + Q, D, 3 * rows, Q);
     multiply_rows(p, NULL, BWD_KEYS, (struct lhs){b->qkv + t * 3 * D, 3 * D, 1, 0},
                   packed_rhs(b->keys_t, Q), Q, rows, width);
     multiply_rows(ds, NULL, BWD_KEYS, (struct lhs){b->dout + t * D, D, 1, 0},
