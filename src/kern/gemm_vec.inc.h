@@ -9,7 +9,7 @@
  *
  * The blocks of k are equal and are added in ascending order, so an element depends on K alone. */
 
-enum { KC = 320, MC = (V_WIDE ? 19 : 24) * MR }; /* wide: a sequence of 256 is one block */
+enum { KC = 320, MC = 266 / MR * MR }; /* a sequence of 256 is one block */
 
 static size_t pack_bytes_vec(size_t K, size_t N)
 {
@@ -44,11 +44,11 @@ static void pack_lhs(float *to, const float *a, size_t lda, size_t M, size_t K, 
             }
 }
 
-/* Do MR rows that lie lda apart push each other out of L1?  Addresses 4 KB apart share a set of it,
- * which holds 8 to 12 lines. */
-static bool rows_collide(size_t lda)
+/* Addresses 4 KB apart share a set of L1, which holds 8 to 12 lines: rows that lie so push each
+ * other out. */
+static bool rows_collide(size_t ld)
 {
-    return MR > 8 && lda % (4096 / sizeof(float)) == 0;
+    return ld % (4096 / sizeof(float)) == 0;
 }
 
 /* A block of M rows and K steps, as rows that lie `ld` apart. */
@@ -69,7 +69,7 @@ static void multiply(float *c, const float *plus, size_t ldc, const float *a, si
     /* For a few panels packing costs more than it gains, unless the steps lie so far apart that
      * they push each other out of L1. */
     bool pack = transposed_a && (panels > 4 || panels * lda > 4096);
-    bool spread = !transposed_a && panels > 1 && rows_collide(lda);
+    bool spread = MR > 8 && !transposed_a && panels > 1 && rows_collide(lda);
     size_t apart = kc + VW;
     for (size_t k0 = 0; k0 < K; k0 += kc, b.at += kc * b.step, plus = c) {
         size_t k = K - k0 < kc ? K - k0 : kc;
@@ -97,13 +97,14 @@ static void gemm_vec(float *c, size_t ldc, const float *a, size_t lda, bool tran
     multiply(c, plus, ldc, a, lda, transposed_a, packed_rhs(b->bytes, b->K), b->K, b->N, M, ws);
 }
 
-/* B is read where it is, as long as whole vectors of it exist: every step of a panel is used by all
- * groups of rows while it is in L1, and its packing would cost a third of a small product. */
+/* B is read where it is, as long as whole vectors of it exist and a panel of it fits L1: every step
+ * of the panel is used by all groups of rows while it is there, and to pack B would cost a third of
+ * a small product. */
 static void weight_grad_vec(float *c, const float *a, const float *b, void *room, size_t K,
                             size_t M, size_t N, struct iso_ws *ws)
 {
     struct rhs right = {b, N, NR};
-    if (N % VW != 0) {
+    if (N % VW != 0 || rows_collide(N)) {
         pack_plain(room, b, N, K, N);
         right = packed_rhs(room, K);
     }
