@@ -69,6 +69,7 @@ static void multiply(float *c, const float *plus, size_t ldc, const float *a, si
     /* For a few panels packing costs more than it gains, unless the steps lie so far apart that
      * they push each other out of L1. */
     bool pack = transposed_a && (panels > 4 || panels * lda > 4096);
+    /* MR rows are read together: 6 find room in one set, 14 do not. */
     bool spread = MR > 8 && !transposed_a && panels > 1 && rows_collide(lda);
     size_t apart = kc + VW;
     for (size_t k0 = 0; k0 < K; k0 += kc, b.at += kc * b.step, plus = c) {
