@@ -67,12 +67,22 @@ struct iso_path iso_program_path(void)
     return out;
 }
 
-enum iso_status iso_file_open_regular(int *fd, const char *path, int flags, struct iso_err *err)
+enum iso_status iso_file_find_regular(bool *found, const char *path, struct iso_err *err)
 {
     struct stat info;
+    bool there = stat(path, &info) == 0;
+    *found = there && S_ISREG(info.st_mode);
+    return *found == there ? ISO_OK
+                           : iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file; remove it", path);
+}
+
+enum iso_status iso_file_open_regular(int *fd, const char *path, int flags, struct iso_err *err)
+{
+    bool found;
     *fd = -1;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file; remove it", path);
+    enum iso_status st = iso_file_find_regular(&found, path, err);
+    if (st != ISO_OK)
+        return st;
     *fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666); /* it may have changed since */
     return *fd < 0 ? iso_file_fail(err, path, "open") : ISO_OK;
 }

@@ -36,6 +36,8 @@ struct iso_path iso_program_path(void);
 enum iso_status iso_file_read(struct iso_str *out, const char *path, struct iso_err *err);
 /* For the files of runs and studies: a pipe in the place of one is rejected, not waited for. */
 enum iso_status iso_file_read_regular(struct iso_str *out, const char *path, struct iso_err *err);
+/* Whether there is a file of a run or study; a pipe in the place of one is an error. */
+enum iso_status iso_file_find_regular(bool *found, const char *path, struct iso_err *err);
 /* As open() with mode 0666, of a regular file or, with O_CREAT, a new one; *fd is -1 on errors. */
 enum iso_status iso_file_open_regular(int *fd, const char *path, int flags, struct iso_err *err);
 /* Writes `len` bytes to `path` atomically. */

@@ -51,9 +51,11 @@ enum iso_status iso_find_tokenizer(const char **name, struct iso_arena *arena,
     const char *config = iso_arena_printf(arena, "%s/config.yaml", run_dir(arena, checkpoint));
     const struct iso_yaml *doc = NULL;
     *name = "bytes";
-    if (!iso_file_exists(config))
-        return ISO_OK;
-    enum iso_status st = iso_yaml_read(&doc, arena, config, err);
+    bool found;
+    enum iso_status st = iso_file_find_regular(&found, config, err);
+    if (!found)
+        return st;
+    st = iso_yaml_read(&doc, arena, config, err);
     const char *data = st == ISO_OK ? iso_yaml_text(doc, "data") : NULL;
     return data ? of_data(name, arena, data, config, err) : st;
 }

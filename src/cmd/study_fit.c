@@ -133,9 +133,11 @@ enum iso_status iso_study_check(const char *study_dir, struct iso_err *err)
     const struct iso_path table = iso_path_in(study_dir, "runs.csv");
     struct iso_sheet sheet;
     struct iso_runs runs = {0};
-    if (!iso_file_exists(table.text))
-        return ISO_OK;
-    enum iso_status st = iso_sheet_read(&sheet, table.text, err);
+    bool found;
+    enum iso_status st = iso_file_find_regular(&found, table.text, err);
+    if (!found)
+        return st;
+    st = iso_sheet_read(&sheet, table.text, err);
     if (st == ISO_OK)
         st = iso_study_rows_check(&runs, &sheet, study_dir, err);
     iso_sheet_release(&sheet);

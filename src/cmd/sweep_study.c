@@ -55,8 +55,11 @@ static enum iso_status pin_kernels(struct iso_sweep_call *c)
     const struct iso_path path = iso_path_in(c->sw.dir, "grid.yaml");
     const struct iso_yaml *doc;
     const struct iso_kern *kern;
+    bool found = false;
     enum iso_status st = ISO_OK;
-    if (!c->grid.kernels && iso_file_exists(path.text)) {
+    if (!c->grid.kernels)
+        st = iso_file_find_regular(&found, path.text, c->err);
+    if (st == ISO_OK && found) {
         st = iso_yaml_read(&doc, &c->arena, path.text, c->err);
         c->grid.kernels = st == ISO_OK ? iso_yaml_text(doc, "kernels") : NULL;
     }
@@ -175,12 +178,15 @@ enum iso_status iso_sweep_study_recall(struct iso_sweep_call *c)
     const struct iso_json *saved = NULL;
     c->resumes = true;
     c->path = iso_arena_printf(&c->arena, "%s/grid.yaml", c->a->out);
-    if (!iso_file_exists(c->path))
+    bool found;
+    enum iso_status st = iso_file_find_regular(&found, c->path, c->err);
+    if (st == ISO_OK && !found)
         return iso_fail(c->err, ISO_USAGE,
                         "which grid? %s has none to resume; isodepth sweep GRID.yaml --data DIR "
                         "--out STUDY starts a study",
                         c->a->out);
-    enum iso_status st = iso_sweep_fact(&text, c->a->out, "data_dir", c->err);
+    if (st == ISO_OK)
+        st = iso_sweep_fact(&text, c->a->out, "data_dir", c->err);
     c->data = text.len ? iso_arena_strdup(&c->arena, text.text) : NULL;
     if (st == ISO_OK)
         st = iso_sweep_fact(&text, c->a->out, "options", c->err);
@@ -213,7 +219,9 @@ static const char *data_of_runs(struct iso_sweep_call *c)
     for (size_t i = 0; i < n && !data; i++) {
         const struct iso_path path = iso_sweep_path(c->a->out, names[i], "config.yaml");
         const struct iso_yaml *doc = NULL;
-        if (iso_file_exists(path.text) && iso_yaml_read(&doc, &c->arena, path.text, NULL) == ISO_OK)
+        bool found;
+        if (iso_file_find_regular(&found, path.text, NULL) == ISO_OK && found &&
+            iso_yaml_read(&doc, &c->arena, path.text, NULL) == ISO_OK)
             data = iso_yaml_text(doc, "data");
         if (data && *data != '/') /* a run of another folder was copied here */
             data = NULL;

@@ -172,18 +172,28 @@ enum iso_status iso_runs_add(struct iso_runs *runs, const void *bytes, size_t le
     return st;
 }
 
+/* The table that a study keeps. */
+static enum iso_status find_table(const char *table, const char *study, struct iso_err *err)
+{
+    bool found;
+    enum iso_status st = iso_file_find_regular(&found, table, err);
+    if (found || st != ISO_OK)
+        return st;
+    return iso_fail(err, ISO_BAD_INPUT, "%s: a directory without runs.csv; %s", study,
+                    iso_dir_exists(iso_path_in(study, "runs").text)
+                        ? "isodepth sweep --rebuild --out STUDY writes it again from its runs/"
+                        : "give a table of runs");
+}
+
 static enum iso_status read_file(struct iso_runs *runs, const char *path,
                                  const struct iso_runs_how *how, struct iso_err *err)
 {
-    struct iso_sheet sheet;
+    struct iso_sheet sheet = {0};
     const struct iso_path inside = iso_path_in(path, "runs.csv");
-    bool study = iso_dir_exists(path); /* keeps its table there */
-    if (study && !iso_file_exists(inside.text))
-        return iso_fail(err, ISO_BAD_INPUT, "%s: a directory without runs.csv; %s", path,
-                        iso_dir_exists(iso_path_in(path, "runs").text)
-                            ? "isodepth sweep --rebuild --out STUDY writes it again from its runs/"
-                            : "give a table of runs");
-    enum iso_status st = iso_sheet_read(&sheet, study ? inside.text : path, err);
+    bool study = iso_dir_exists(path);
+    enum iso_status st = study ? find_table(inside.text, path, err) : ISO_OK;
+    if (st == ISO_OK)
+        st = iso_sheet_read(&sheet, study ? inside.text : path, err);
     if (st == ISO_OK && study)
         st = iso_study_rows_check(runs, &sheet, path, err);
     if (st == ISO_OK)

@@ -84,6 +84,10 @@ refuse 'not a token id below 257' -c linear.safetensors --ids 1,257
 refuse 'at most 320' -c linear.safetensors --ids 1 -n 320
 refuse 'one of --prompt and --ids' -c linear.safetensors
 refuse 'nothing.safetensors' -c nothing.safetensors --ids 1
+mkfifo config.yaml # beside a checkpoint it names the data, and with them the tokenizer
+timeout -k 1 20 "$I" generate -c linear.safetensors -p a >/dev/null 2>log || true
+grep -q 'config.yaml: not a regular file' log || fail "a pipe beside a checkpoint: $(cat log)"
+rm config.yaml
 head -c 1000 linear.safetensors >cut.safetensors
 refuse 'cut.safetensors' -c cut.safetensors --ids 1
 echo "generate: all as it should be"

@@ -56,6 +56,15 @@ rm "$run/result.json" "$run/train.log" && mkfifo "$run/train.log"
 sweep used > out 2> log && fail "a log that is a pipe"
 want "$largest/train.log: not a regular file" log "a log that is a pipe"
 rm "$run/train.log" && mv result.json "$run/"
+# So are pipes in the place of the study's own.
+for command in 'runs.csv fit' 'runs.csv status' 'grid.yaml sweep --no-fit --out'; do
+    file=used/${command%% *}
+    mv "$file" kept && mkfifo "$file"
+    # shellcheck disable=SC2086
+    timeout -k 1 20 "$iso" ${command#* } used > out 2> log || true # status only warns
+    want "$file: not a regular file" log "$command"
+    mv kept "$file"
+done
 
 # Whoever looks whether a scheduler is at work has its lock for a moment.
 (exec 8> used/lock && flock 8 && exec sleep 0.5) &
