@@ -6,20 +6,9 @@
 #include "base/str.h"
 #include "base/yaml.h"
 #include "data/loader.h"
+#include "model/checkpoint.h"
 
 #include <string.h>
-
-/* The directory of a checkpoint; itself when it is one. */
-static const char *run_dir(struct iso_arena *arena, const char *checkpoint)
-{
-    if (iso_dir_exists(checkpoint))
-        return checkpoint;
-    char *dir = iso_arena_strdup(arena, checkpoint), *slash = strrchr(dir, '/');
-    if (!slash)
-        return ".";
-    slash[slash == dir] = '\0'; /* the root keeps its slash */
-    return dir;
-}
 
 static enum iso_status of_data(const char **name, struct iso_arena *arena, const char *data,
                                const char *config, struct iso_err *err)
@@ -48,7 +37,7 @@ static enum iso_status of_data(const char **name, struct iso_arena *arena, const
 enum iso_status iso_find_tokenizer(const char **name, struct iso_arena *arena,
                                    const char *checkpoint, struct iso_err *err)
 {
-    const char *config = iso_arena_printf(arena, "%s/config.yaml", run_dir(arena, checkpoint));
+    const char *config = iso_arena_printf(arena, "%s/config.yaml", iso_checkpoint_dir(arena, checkpoint));
     const struct iso_yaml *doc = NULL;
     *name = "bytes";
     bool found;

@@ -182,6 +182,17 @@ enum iso_status iso_model_read(struct iso_model *m, const struct iso_safetensors
     return st;
 }
 
+const char *iso_checkpoint_dir(struct iso_arena *arena, const char *checkpoint)
+{
+    if (iso_dir_exists(checkpoint))
+        return checkpoint;
+    char *dir = iso_arena_strdup(arena, checkpoint), *slash = strrchr(dir, '/');
+    if (!slash)
+        return ".";
+    slash[slash == dir] = '\0'; /* the root keeps its slash */
+    return dir;
+}
+
 enum iso_status iso_checkpoint_path(const char **file, struct iso_arena *arena, const char *path,
                                     struct iso_err *err)
 {
@@ -201,6 +212,32 @@ enum iso_status iso_checkpoint_path(const char **file, struct iso_arena *arena, 
     return st;
 }
 
+/* A model that was copied over another run's would get that run's name. */
+static enum iso_status check_owner(const struct iso_safetensors *f, const char *path,
+                                   struct iso_arena *arena, struct iso_err *err)
+{
+    const char *config = iso_arena_printf(arena, "%s/config.yaml", iso_checkpoint_dir(arena, path));
+    const char *of = iso_safetensors_meta(f, ISO_IDENTITY_KEY);
+    bool found = false;
+    enum iso_status st = of ? iso_file_find_regular(&found, config, err) : ISO_OK;
+    if (!found)
+        return st;
+    struct iso_str text = {0};
+    st = iso_file_read_regular(&text, config, err);
+    const char *first = iso_str_text(&text);
+    if (st == ISO_OK && iso_str_starts(first, ISO_IDENTITY_MARK)) {
+        first += strlen(ISO_IDENTITY_MARK);
+        const int len = (int)strcspn(first, "\n");
+        if (strncmp(first, of, (size_t)len) != 0 || of[len] != '\0')
+            st = iso_fail(err, ISO_BAD_INPUT,
+                          "%s: the model of another run (%s) in the directory of this one (%.*s); "
+                          "put the run's own model back, or train it again",
+                          path, of, len, first);
+    }
+    iso_str_release(&text);
+    return st;
+}
+
 enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta, const char *path,
                                const struct iso_kern *kern, bool trainable, struct iso_err *err)
 {
@@ -212,6 +249,8 @@ enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *met
     enum iso_status st = iso_checkpoint_path(&file, &arena, path, err);
     if (st == ISO_OK)
         st = iso_safetensors_open(&f, file, err);
+    if (st == ISO_OK)
+        st = check_owner(&f, path, &arena, err);
     if (st == ISO_OK)
         st = iso_checkpoint_arch(&arch, &f, file, err);
     if (st == ISO_OK)

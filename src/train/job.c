@@ -76,29 +76,45 @@ static const char *identity(struct iso_job *j)
     return line;
 }
 
-/* Writes config.yaml.  Its first line is the identity of the run; a directory with another first
- * line is another run's.  The second is the horizon in all its forms; the settings have the one
- * that was given. */
-static enum iso_status settle_config(struct iso_job *j)
+static enum iso_status other_run(struct iso_job *j, const char *path)
+{
+    return iso_fail(j->err, ISO_BAD_INPUT,
+                    "%s: this directory holds a run with other settings or other data; choose "
+                    "another directory, or the settings of %s",
+                    j->o->out, path);
+}
+
+/* The first line of config.yaml is the identity of the run; a directory with another first line is
+ * another run's. */
+static enum iso_status check_config(struct iso_job *j)
+{
+    const char *path = iso_job_path(j, "config.yaml");
+    const char *first = iso_arena_printf(&j->arena, ISO_IDENTITY_MARK "%s\n", j->identity);
+    struct iso_str old = {0};
+    enum iso_status st = ISO_OK;
+    j->config_hash = iso_xxh64(first, strlen(first), 0);
+    if (iso_file_exists(path))
+        st = iso_file_read_regular(&old, path, j->err);
+    if (st == ISO_OK && old.len > 0 && !iso_str_starts(old.text, first))
+        st = other_run(j, path);
+    iso_str_release(&old);
+    return st;
+}
+
+/* The second line is the horizon in all its forms; the settings have the one that was given. */
+static enum iso_status write_config(struct iso_job *j)
 {
     const char *path = iso_job_path(j, "config.yaml");
     struct iso_str text = {0}, old = {0};
-    enum iso_status st = ISO_OK;
-    iso_str_printf(&text, "# isodepth %s\n", identity(j));
-    size_t first = text.len;
-    j->config_hash = iso_xxh64(text.text, first, 0);
     char flops[32];
+    iso_str_printf(&text, ISO_IDENTITY_MARK "%s\n", j->identity);
     iso_str_printf(&text, "# trained for %" PRId64 " steps, %" PRId64 " tokens, %s FLOPs\n",
                    j->run.steps, j->run.tokens,
                    iso_format_double(flops, (double)j->run.tokens * j->run.account.flops));
     iso_train_write(&text, j->s, &j->arena);
+    enum iso_status st = ISO_OK;
     if (iso_file_exists(path))
         st = iso_file_read_regular(&old, path, j->err);
-    if (st == ISO_OK && old.len > 0 && (old.len < first || memcmp(old.text, text.text, first) != 0))
-        st = iso_fail(j->err, ISO_BAD_INPUT,
-                      "%s: this directory holds a run with other settings or other data; choose "
-                      "another directory, or the settings of %s",
-                      j->o->out, path);
     if (st == ISO_OK && !iso_str_eq(iso_str_text(&old), text.text))
         st = iso_file_write(path, text.text, text.len, j->err);
     iso_str_release(&text);
@@ -129,6 +145,10 @@ static enum iso_status finished(struct iso_job *j, bool *done)
     iso_str_release(&text);
     if (!*done)
         return put_aside(j, path);
+    char hash[17];
+    snprintf(hash, sizeof hash, "%016" PRIx64, j->config_hash);
+    if (!iso_str_eq(iso_json_string(v, "config_hash", hash), hash))
+        return other_run(j, path);
     if (iso_str_eq(iso_json_string(v, "status", ""), "diverged"))
         return iso_fail(j->err, ISO_DIVERGED,
                         "%s: this run diverged before: %s; remove the directory to try again",
@@ -211,6 +231,7 @@ static enum iso_status agree(struct iso_job *j, enum iso_status st)
 static enum iso_status settle_ranks(struct iso_job *j, struct iso_train_settings *s)
 {
     char first[32] = "";
+    j->identity = identity(j);
     if (j->rank == 0)
         read_first_kernels(j, first);
     enum iso_status st = iso_comm_share(j->comm, first, sizeof first, 0, j->err);
@@ -219,7 +240,7 @@ static enum iso_status settle_ranks(struct iso_job *j, struct iso_train_settings
     if (st != ISO_OK)
         return st;
     struct iso_rank_card mine =
-        iso_rank_card(s->grid.kernels, identity(j), j->comm ? j->comm->host : "");
+        iso_rank_card(s->grid.kernels, j->identity, j->comm ? j->comm->host : "");
     st = iso_ranks_meet(j->comm, &j->mates, &mine, j->err);
     if (st == ISO_OK && iso_comm_size(j->comm) > j->run.lanes)
         st = iso_fail(j->err, ISO_BAD_INPUT,
@@ -235,7 +256,7 @@ static enum iso_status open_directory(struct iso_job *j, struct iso_train_settin
     if (st == ISO_OK)
         st = settle_ranks(j, s);
     if (st == ISO_OK)
-        st = agree(j, j->rank == 0 ? settle_config(j) : ISO_OK);
+        st = agree(j, j->rank == 0 ? check_config(j) : ISO_OK);
     if (st == ISO_OK)
         st = agree(j, j->rank == 0 ? finished(j, done) : ISO_OK);
     return st == ISO_OK ? iso_comm_share(j->comm, done, sizeof *done, 0, j->err) : st;
@@ -246,10 +267,9 @@ static enum iso_status open_directory(struct iso_job *j, struct iso_train_settin
 static void describe(struct iso_job *j)
 {
     j->meta[0] = (struct iso_meta){"run", j->run.id};
-    j->meta[1] = (struct iso_meta){"step", j->step_text};
-    j->meta[2] = (struct iso_meta){"tokenizer_hash", j->hash_text};
-    j->meta[3] = (struct iso_meta){"data_checksum", j->data.checksum};
-    j->meta[4] = (struct iso_meta){"version", ISODEPTH_VERSION};
+    j->meta[1] = (struct iso_meta){"tokenizer_hash", j->hash_text};
+    j->meta[2] = (struct iso_meta){"data_checksum", j->data.checksum};
+    j->meta[3] = (struct iso_meta){"version", ISODEPTH_VERSION};
     snprintf(j->hash_text, sizeof j->hash_text, "%016" PRIx64, j->data.tokenizer_hash);
 }
 
@@ -333,13 +353,18 @@ static enum iso_status load_weights(struct iso_job *j)
     return st;
 }
 
-/* A state is resumed with what decides its last digits, or not at all. */
+/* A state is resumed with what decides its numbers and their last digits, or not at all. */
 static enum iso_status open_state(struct iso_job *j)
 {
     enum iso_status st = iso_state_open(&j->state, j->o->out, j->err);
     const struct iso_state_how *how = &j->state.how;
     if (st != ISO_OK || !j->state.path)
         return st;
+    if (!iso_str_eq(j->state.notes.identity, j->identity))
+        return iso_fail(j->err, ISO_BAD_INPUT,
+                        "%s: a state of another run (%s), where this one is %s; move it away, or "
+                        "choose another directory",
+                        j->state.path, j->state.notes.identity, j->identity);
     if (how->lanes != j->run.lanes || how->micro != j->run.micro) {
         iso_log_warn("%s: its state was made with %" PRId64 " lanes and %" PRId64
                      " sequences at once; starting again from step 0",
@@ -365,6 +390,8 @@ enum iso_status iso_job_begin(struct iso_job *j)
     enum iso_status st = agree(j, find_kernels(j));
     if (st == ISO_OK)
         st = agree(j, j->rank == 0 ? open_state(j) : ISO_OK);
+    if (st == ISO_OK)
+        st = agree(j, j->rank == 0 ? write_config(j) : ISO_OK);
     if (st == ISO_OK)
         st = agree(j, make_trainer(j));
     if (st == ISO_OK)

@@ -6,7 +6,7 @@
 #include "train/run.h"
 #include "train/state.h"
 
-enum { ISO_JOB_META = 5 };
+enum { ISO_JOB_META = 4 };
 
 struct iso_job {
     const struct iso_train_settings *s;
@@ -25,8 +25,9 @@ struct iso_job {
     struct iso_metrics metrics;
     struct iso_row_source train, val;
     struct iso_meta meta[ISO_JOB_META];
-    char step_text[32], hash_text[17];
-    uint64_t config_hash;
+    char hash_text[17];
+    const char *identity; /* model/checkpoint.h */
+    uint64_t config_hash; /* of the identity's line in config.yaml */
     char reason[160]; /* why the run counts as diverged; empty: it does not */
     bool closing;     /* the steps are done: only the last validation is left */
     bool stopping;    /* a rank was asked to stop */

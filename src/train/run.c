@@ -86,7 +86,7 @@ static double seconds_so_far(const struct iso_job *j)
 /* What the files of a state hold beside the trainer. */
 static enum iso_status take_notes(struct iso_job *j, struct iso_state_notes *notes)
 {
-    snprintf(j->step_text, sizeof j->step_text, "%" PRId64, j->trainer->step);
+    notes->identity = j->identity;
     notes->seconds = seconds_so_far(j);
     return iso_metrics_sync(&j->metrics, &notes->metrics, j->err);
 }

@@ -17,6 +17,7 @@
 
 enum { KEPT = 2 }; /* states: should the newest be damaged, the one before it counts */
 
+static const char step_key[] = "step";
 static const char model_file[] = "model.safetensors", optim_file[] = "optimiser.safetensors";
 
 /* A list of the numbers beside the weights, for writing and for reading: the optimiser's states and
@@ -76,7 +77,8 @@ static enum iso_status save_optim(struct iso_trainer *t, const char *path,
     struct iso_arena arena = {0};
     char seconds[32];
     const struct iso_meta meta[] = {
-        {"step", iso_arena_printf(&arena, "%" PRId64, t->step)},
+        {step_key, iso_arena_printf(&arena, "%" PRId64, t->step)},
+        {ISO_IDENTITY_KEY, notes->identity},
         {"macs", iso_arena_printf(&arena, "%" PRIu64, t->macs)},
         {"seconds", iso_format_double(seconds, notes->seconds)},
         {"lanes", iso_arena_printf(&arena, "%zu", t->spec.lanes)},
@@ -92,12 +94,28 @@ static enum iso_status save_optim(struct iso_trainer *t, const char *path,
     return st;
 }
 
+static enum iso_status save_model(const struct iso_trainer *t, const char *path,
+                                  const char *identity, const struct iso_meta *extra,
+                                  size_t n_extra, struct iso_err *err)
+{
+    struct iso_meta *meta = ISO_NEW_N(struct iso_meta, n_extra + 2);
+    char step[32];
+    snprintf(step, sizeof step, "%" PRId64, t->step);
+    meta[0] = (struct iso_meta){step_key, step};
+    meta[1] = (struct iso_meta){ISO_IDENTITY_KEY, identity};
+    for (size_t i = 0; i < n_extra; i++)
+        meta[i + 2] = extra[i];
+    enum iso_status st = iso_model_save(t->model, path, meta, n_extra + 2, err);
+    free(meta);
+    return st;
+}
+
 enum iso_status iso_state_finish(struct iso_trainer *t, const char *dir,
                                  const struct iso_state_notes *notes, const struct iso_meta *meta,
                                  size_t n_meta, struct iso_err *err)
 {
-    enum iso_status st =
-        iso_model_save(t->model, iso_path_in(dir, "%s", model_file).text, meta, n_meta, err);
+    enum iso_status st = save_model(t, iso_path_in(dir, "%s", model_file).text, notes->identity,
+                                    meta, n_meta, err);
     return st == ISO_OK ? save_optim(t, iso_path_in(dir, "%s", optim_file).text, notes, err) : st;
 }
 
@@ -190,6 +208,23 @@ static bool read_int(int64_t *out, const struct iso_safetensors *f, const char *
     return text && iso_parse_int(text, out) && *out >= 0;
 }
 
+/* Sound files of two runs or steps, one copied beside the other, are no state. */
+static enum iso_status check_halves(const struct iso_state *s, struct iso_err *err)
+{
+    static const char *const keys[] = {step_key, ISO_IDENTITY_KEY};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *model = iso_safetensors_meta(&s->model, keys[i]);
+        const char *optim = iso_safetensors_meta(&s->optim, keys[i]);
+        if (!model || !optim)
+            return iso_fail(err, ISO_BAD_INPUT, "%s: its metadata has no %s: of an older version",
+                            s->path, keys[i]);
+        if (!iso_str_eq(model, optim))
+            return iso_fail(err, ISO_BAD_INPUT, "%s: %s has %s %s, %s has %s", s->path, model_file,
+                            keys[i], model, optim_file, optim);
+    }
+    return ISO_OK;
+}
+
 static enum iso_status read_notes(struct iso_state *s, struct iso_err *err)
 {
     const struct iso_safetensors *f = &s->optim;
@@ -198,12 +233,13 @@ static enum iso_status read_notes(struct iso_state *s, struct iso_err *err)
     const char *sum = iso_safetensors_meta(f, "metrics_xxh64");
     int64_t macs;
     if (!seconds || !kernels || !sum || !iso_parse_double(seconds, &s->notes.seconds) ||
-        !read_int(&s->step, f, "step") || !read_int(&macs, f, "macs") ||
+        !read_int(&s->step, f, step_key) || !read_int(&macs, f, "macs") ||
         !read_int(&s->how.lanes, f, "lanes") || !read_int(&s->how.micro, f, "micro") ||
         !read_int(&s->notes.metrics.bytes, f, "metrics_bytes"))
         return iso_fail(err, ISO_BAD_INPUT, "%s/%s: its metadata is incomplete", s->path,
                         optim_file);
     s->macs = (uint64_t)macs;
+    s->notes.identity = iso_safetensors_meta(f, ISO_IDENTITY_KEY);
     s->notes.metrics.sum = strtoull(sum, NULL, 16);
     snprintf(s->how.kernels, sizeof s->how.kernels, "%s", kernels);
     return ISO_OK;
@@ -226,6 +262,8 @@ static enum iso_status open_one(struct iso_state *s, char *path, struct iso_err 
     enum iso_status st = open_sound(&s->model, s->path, model_file, err);
     if (st == ISO_OK)
         st = open_sound(&s->optim, s->path, optim_file, err);
+    if (st == ISO_OK)
+        st = check_halves(s, err);
     if (st == ISO_OK)
         st = read_notes(s, err);
     if (st != ISO_OK)

@@ -4,8 +4,9 @@
  * What must hold:
  *  1. `latest` is renamed into place only after both files of its state are on the disk, so a
  *     kill or a full disk at any moment leaves a whole state.
- *  2. A state is resumed only when the checksums of both files are right.  When the newest is
- *     damaged, the one before it is resumed; when no state is sound, the run starts again.
+ *  2. A state is resumed only when the checksums of both files are right and both are of one run
+ *     and step.  When the newest is damaged, the one before it is resumed; when no state is sound,
+ *     the run starts again.
  *  3. Loading a state and continuing gives the same numbers as never having stopped, with any
  *     number of workers, when lanes, micro-batch and kernels are those of the state. */
 #ifndef ISO_TRAIN_STATE_H
@@ -23,6 +24,7 @@ struct iso_state_how {
 
 /* What a run knows beside its trainer. */
 struct iso_state_notes {
+    const char *identity; /* model/checkpoint.h */
     double seconds; /* of the run so far */
     struct iso_metrics_mark metrics;
 };
@@ -38,7 +40,7 @@ struct iso_state {
 };
 
 /* Saves, and removes all states but this one and the one before it, unless `keep`.  `meta` goes
- * into the model's metadata. */
+ * into the model's metadata, beside the step and the identity, which both files have. */
 enum iso_status iso_state_save(struct iso_trainer *t, const char *dir, bool keep,
                                const struct iso_state_notes *notes, const struct iso_meta *meta,
                                size_t n_meta, struct iso_err *err);

@@ -64,6 +64,38 @@ fresh; flip hurt/config.yaml 3
 if "$I" train run.yaml --out hurt --threads 2 2>log; then fail "another identity"; fi
 grep -q 'other settings' log || fail "another identity says: $(cat log)"
 
+# Sound files in the wrong place: halves of two states, a state of another run; the latter also where
+# config.yaml, which says whose directory it is, was lost.
+"$I" -q train run.yaml --set seed=2 --out other --keep --threads 2
+at=checkpoint-000000012
+mixed() { # KEY WHAT: the newest state is passed over, since its halves differ in KEY
+    resume "$new: model.safetensors has $1 .*optimiser.safetensors has .*; not resuming" "$2"
+    grep -q "resuming at step $((10#${old#checkpoint-}))" log || fail "$2: $(cat log)"
+}
+foreign() { # MESSAGE WHAT ARGS...: is rejected with MESSAGE, and leaves the directory as it is
+    local message=$1 what=$2
+    shift 2
+    rm -rf before; cp -r hurt before
+    if "$I" train run.yaml --out hurt --threads 2 "$@" 2>log; then fail "$what: accepted"; fi
+    grep -q "$message" log || fail "$what says: $(cat log)"
+    diff -r before hurt >&2 || fail "$what: changed"
+}
+fresh; cp "hurt/$old/optimiser.safetensors" "hurt/$new/"; mixed step "an older optimiser"
+for file in model optimiser; do
+    fresh; mv "hurt/$new" hurt/checkpoint-000000018; new=checkpoint-000000018
+    cp other/$new/* "hurt/$new/"; cp "cut/$(cat cut/latest)/$file.safetensors" "hurt/$new/"
+    resume "$new: .* not resuming from it" "the other half of $file"
+    new=$(cat cut/latest)
+done
+fresh; rm -r hurt/checkpoint-*; cp -r other/$at hurt/
+foreign "$at: a state of another run (run .*), where this one is run" "a state of another run"
+for lost in "rm hurt/config.yaml" "cp /dev/null hurt/config.yaml"; do
+    fresh; $lost; resume "resuming at step $((10#${new#checkpoint-}))" "$lost"
+    fresh; $lost; foreign "$new: a state of another run" "$lost, another seed" --set seed=2
+    rm -rf hurt; cp -r whole hurt; $lost
+    foreign "holds a run with other settings" "$lost, another seed, done" --set seed=2
+done
+
 # The result: a digit of the loss, a brace.  The run is finished once more, from its last state.
 for share in 6 30 60 99; do
     rm -rf hurt; cp -r whole hurt; flip hurt/result.json $share
@@ -82,6 +114,14 @@ for command in "loss -c hurt -d data" "generate -c hurt -p The -n 3" "inspect hu
     # shellcheck disable=SC2086
     if "$I" $command >/dev/null 2>log; then fail "$command: accepted"; fi
     grep -q 'hurt/model.safetensors: its contents do not match its checksum' log || fail "$command: $(cat log)"
+done
+
+# So do they with a sound model of another run.
+rm -rf hurt; cp -r whole hurt; cp other/model.safetensors hurt/
+for command in "loss -c hurt -d data" "loss -c hurt/model.safetensors -d data" "generate -c hurt -p The -n 3"; do
+    # shellcheck disable=SC2086
+    if "$I" $command >/dev/null 2>log; then fail "$command: accepted another run's model"; fi
+    grep -q 'the model of another run (run .*) in the directory of this one (run ' log || fail "$command: $(cat log)"
 done
 
 # The data: rows that are scored, and what meta.json says about them.

@@ -203,7 +203,7 @@ static void test_resume(void **state)
         assert_int_equal(b->step, i);
         iso_state_close(&saved);
         run(b, pieces + i, 1);
-        struct iso_state_notes notes = {2.5 * (i + 1), {i + 1, (uint64_t)(i + 1) << 60}};
+        struct iso_state_notes notes = {"run a", 2.5 * (i + 1), {i + 1, (uint64_t)(i + 1) << 60}};
         assert_int_equal(iso_state_save(b, dir, false, &notes, NULL, 0, &err), ISO_OK);
         if (i == 4) {
             assert_same_weights(a, b);
@@ -250,7 +250,7 @@ static void test_damaged_state(void **state)
     double loss[3];
     char path[512];
     struct iso_trainer *a = make(1, 5, 2, 1);
-    struct iso_state_notes notes = {1, {0}};
+    struct iso_state_notes notes = {.identity = "run a"};
     for (int i = 0; i < 3; i++) {
         run(a, loss + i, 1);
         assert_int_equal(a->step, steps[i]);
@@ -390,7 +390,7 @@ static void test_watch_resumes(void **state)
     (void)state;
     struct iso_err err;
     struct iso_state saved;
-    struct iso_state_notes notes = {0};
+    struct iso_state_notes notes = {.identity = "run a"};
     double loss[12];
     struct iso_trainer *a = make(1, 12, 2, 1), *b = make(1, 12, 2, 2);
     run(a, loss, 10);
