@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+#define STEP "step" /* in the metadata: steps that were trained */
+
 struct init_args {
     const char *out, *data;
     struct iso_strings set;
@@ -64,6 +66,23 @@ static void report(const char *path, const struct iso_model *m, int64_t seed)
               path, a->loop->name, a->r, a->d_model, a->vocab, seed, m->params.n, numbers);
 }
 
+/* Replaces what init wrote, and nothing else: trained weights took hours. */
+static enum iso_status check_out(const char *path, struct iso_err *err)
+{
+    struct iso_safetensors old;
+    if (!iso_file_exists(path))
+        return ISO_OK;
+    enum iso_status st = iso_safetensors_open(&old, path, err);
+    const char *step = st == ISO_OK ? iso_safetensors_meta(&old, STEP) : NULL;
+    if (!step || !iso_str_eq(step, "0"))
+        st = iso_fail(err, ISO_USAGE,
+                      "--out %s: it exists, and is not an untrained checkpoint; remove it, or give "
+                      "another name",
+                      path);
+    iso_safetensors_close(&old);
+    return st;
+}
+
 static enum iso_status run(const void *args, struct iso_operands ops, struct iso_err *err)
 {
     const struct init_args *a = args;
@@ -73,9 +92,11 @@ static enum iso_status run(const void *args, struct iso_operands ops, struct iso
     if (!a->out)
         return iso_fail(err, ISO_USAGE, "--out FILE is missing");
     enum iso_status st = read_settings(&s, &r, &arena, a, ops.n > 0 ? ops.at[0] : NULL, err);
+    if (st == ISO_OK)
+        st = check_out(a->out, err);
     if (st == ISO_OK) {
         struct iso_model *m = iso_model_new(&r.arch, iso_kern_get("ref"), false);
-        struct iso_meta meta[] = {{"step", "0"}};
+        struct iso_meta meta[] = {{STEP, "0"}};
         iso_params_start(&m->params, m->w, &m->arch, (uint64_t)s.seed);
         st = iso_model_save(m, a->out, meta, 1, err);
         if (st == ISO_OK)

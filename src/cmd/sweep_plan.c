@@ -109,6 +109,34 @@ static enum iso_status tell_edited(struct iso_sweep_call *c, size_t left_out)
     return st;
 }
 
+static bool plans(const struct iso_sweep_call *c, const char *id)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (iso_str_eq(c->runs[i].id, id))
+            return true;
+    return false;
+}
+
+/* A trainer reads its run's settings from the study's grid, so what is still to train must be in
+ * it. */
+static enum iso_status check_untrained(const struct iso_sweep_call *c,
+                                       const struct iso_record *recs, size_t n)
+{
+    size_t lost = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (recs[i].wanted && !iso_record_finished(&recs[i]) && !plans(c, recs[i].id) &&
+            lost++ == 0)
+            first = recs[i].id;
+    if (lost == 0)
+        return ISO_OK;
+    return iso_fail(c->err, ISO_BAD_INPUT,
+                    "%s: %zu planned %s not in it (the first: %s): it was edited, or this is "
+                    "another --set; undo that, or let isodepth sweep %s --data DIR --out %s plan "
+                    "the study again without them",
+                    c->path, lost, lost == 1 ? "run is" : "runs are", first, c->path, c->a->out);
+}
+
 /* The runs of a resumed study are those it wants: of the seeds of its grid, --cells may have chosen
  * some. */
 static enum iso_status keep_wanted(struct iso_sweep_call *c)
@@ -118,6 +146,8 @@ static enum iso_status keep_wanted(struct iso_sweep_call *c)
     if (!iso_sweep_is_study(c->a->out))
         return ISO_OK;
     enum iso_status st = iso_sweep_read(&recs, &n, c->a->out, c->err);
+    if (st == ISO_OK)
+        st = check_untrained(c, recs, n);
     for (size_t i = 0; st == ISO_OK && i < c->n; i++)
         for (size_t k = 0; k < n; k++)
             if (recs[k].wanted && iso_str_eq(recs[k].id, c->runs[i].id)) {

@@ -185,6 +185,11 @@ enum iso_status iso_sweep_study_recall(struct iso_sweep_call *c)
                         "which grid? %s has none to resume; isodepth sweep GRID.yaml --data DIR "
                         "--out STUDY starts a study",
                         c->a->out);
+    if (st == ISO_OK && !c->a->data && !iso_sweep_is_study(c->a->out))
+        return iso_fail(c->err, ISO_BAD_INPUT,
+                        "%s: its study.db is missing, which knows the data and the options; "
+                        "isodepth sweep --rebuild --out %s restores it from the runs' folders",
+                        c->a->out, c->a->out);
     if (st == ISO_OK)
         st = iso_sweep_fact(&text, c->a->out, "data_dir", c->err);
     c->data = text.len ? iso_arena_strdup(&c->arena, text.text) : NULL;

@@ -40,6 +40,13 @@ const struct iso_check iso_check_table[] = {
         .run = iso_check_diverged,
     },
     {
+        .name = "one_data",
+        .statistic = "runs on other data (data_checksum) or with another vocab than the first",
+        .reason = "above 0: losses on other text, or per other tokens, do not compare",
+        .advice = "fit the runs of each packed data set alone",
+        .run = iso_check_one_data,
+    },
+    {
         .name = "bounds",
         .statistic = "parameters and ends of phi's interval on the edge of the range searched",
         .reason = "above 0, and fails for phi: the edge is not a measurement; fails where the term "

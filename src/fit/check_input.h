@@ -41,6 +41,7 @@ void iso_check_cells(struct iso_finding *out, const struct iso_check_input *in);
 void iso_check_anchor(struct iso_finding *out, const struct iso_check_input *in);
 void iso_check_flops(struct iso_finding *out, const struct iso_check_input *in);
 void iso_check_diverged(struct iso_finding *out, const struct iso_check_input *in);
+void iso_check_one_data(struct iso_finding *out, const struct iso_check_input *in);
 void iso_check_bounds(struct iso_finding *out, const struct iso_check_input *in);
 void iso_check_bracketing(struct iso_finding *out, const struct iso_check_input *in);
 void iso_check_influence(struct iso_finding *out, const struct iso_check_input *in);

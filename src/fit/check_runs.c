@@ -278,3 +278,37 @@ void iso_check_diverged(struct iso_finding *out, const struct iso_check_input *i
             "others of their budget: %s",
             rows.n, in->runs->n, rows.text);
 }
+
+/* --- one_data ----------------------------------------------------------------------------------
+ */
+
+static bool says_data(const struct iso_run *run)
+{
+    return run->data && *run->data;
+}
+
+void iso_check_one_data(struct iso_finding *out, const struct iso_check_input *in)
+{
+    const struct iso_runs *runs = in->runs;
+    const char *data = runs->data && *runs->data ? runs->data : NULL;
+    double vocab = NAN;
+    struct rows rows = {0};
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct iso_run *run = &runs->at[i];
+        if (!data && says_data(run))
+            data = run->data;
+        if (isnan(vocab))
+            vocab = run->vocab;
+        if ((says_data(run) && !iso_str_eq(run->data, data)) ||
+            (run->vocab > 0 && run->vocab != vocab))
+            add_row(&rows, in, run);
+    }
+    iso_finding_set(out, (double)rows.n, 0);
+    if (rows.n)
+        out->message = iso_arena_printf(
+            in->arena,
+            "%zu of %zu runs are of other data or another vocabulary than %s: %s", rows.n, runs->n,
+            runs->data ? "the base" : "the first", rows.text);
+    else
+        out->message = data ? "all runs are of one data set" : "the runs do not name their data";
+}

@@ -133,6 +133,7 @@ static void take_runs(struct iso_recipe *out, const struct iso_runs *own, const 
 {
     struct iso_runs *runs = ISO_NEW(struct iso_runs);
     runs->clustered = own->clustered;
+    runs->data = job->all.base->n ? job->all.base->at[0].data : NULL; /* the variants', too */
     for (size_t i = 0; i < own->n; i++)
         out->cut |= !is_shared(&job->all, own->at[i].budget);
     out->own_control = has_any(own, &job->all, is_control);

@@ -55,6 +55,8 @@ static const char *const finished[] = {"", "done", "ok", "finished", "complete",
 /* Of our own tables: whether the iterations share their weights, and how many there are. */
 #define SHARE      "share"
 #define ITERATIONS "iterations"
+/* Likewise: of the packed data. */
+#define DATA "data_checksum"
 
 bool iso_run_row_has(const struct iso_run_row *at, enum iso_column_role role)
 {
@@ -434,6 +436,9 @@ enum iso_status iso_run_row_add(struct iso_run_row *at)
         at->n_alone++;
     }
     at->n_no_r += iso_run_row_has(at, ISO_ROLE_R) && is_nothing(cell(at, ISO_ROLE_R));
+    const size_t data = iso_sheet_find(at->sheet, DATA);
+    if (data != SIZE_MAX)
+        run.data = iso_arena_strdup(&runs->arena, at->row->cell[data]);
     carry_extras(at, &run);
     const char *reason = why_left_out(at, &run, flag);
     if (!reason)

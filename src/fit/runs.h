@@ -5,7 +5,7 @@
  * 0, 0 where they are missing.  A run with share 0 is one of the unshared control: its iterations
  * (column iterations) have own weights, and its r is 1.  run, seed, status, s, d_model, lr_base,
  * n_embed, flops_per_token, vocab and seq_len are used when there; every other column is carried
- * along as text.
+ * along as text (data_checksum, too, which a check reads).
  *
  * A row that cannot be used (diverged, failed, still running, loss missing or not finite) is no
  * error: it moves to `left_out` with its reason.  A row that makes no sense is an error that
@@ -35,6 +35,7 @@ struct iso_run {
     double lr_base;                 /* matrix rate before its transfer; NaN likewise */
     double vocab, seq_len;          /* tokens known, tokens of a row; NaN likewise */
     const char *id, *seed, *status; /* "" when the table does not say */
+    const char *data;               /* checksum of what it was trained on; NULL or "" likewise */
     const char *part;               /* what the column of iso_runs_how.part holds; "" without one */
     const char *cluster; /* likewise: rows of one cluster are one measurement, not several */
     size_t label;        /* recipe: runs of one label share a phi; 0 unless power says otherwise */
@@ -81,6 +82,7 @@ struct iso_runs {
     const char *first_part;  /* its value in the first run that was read */
     bool clustered;          /* rows have clusters */
     bool points;             /* ISO_RUNS_POINTS */
+    const char *data;        /* what all rows should be of; NULL: what the first that says is of */
 };
 
 enum iso_runs_kind {

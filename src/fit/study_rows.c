@@ -16,8 +16,8 @@ struct study {
     const struct iso_sheet *sheet;
     const char *dir;
     bool at_work; /* a scheduler is: its table trails the folders */
-    size_t n_unread, n_behind;
-    const char *unread, *behind; /* the first of them */
+    size_t n_unread, n_absent, n_behind;
+    const char *unread, *absent, *behind; /* the first of them */
     struct iso_err *err;
 };
 
@@ -122,6 +122,8 @@ static enum iso_status check_row(struct study *s, size_t row)
                       s->dir, id, s->sheet->path, s->sheet->row[row].line);
     else if (found == UNREADABLE && done && s->n_unread++ == 0)
         s->unread = id;
+    else if (found == ABSENT && done && s->n_absent++ == 0)
+        s->absent = id;
     iso_arena_release(&arena);
     return st;
 }
@@ -146,9 +148,11 @@ static enum iso_status check_folder(const struct study *s, const char *id)
         is_finished(iso_json_string(result, "status", "")) &&
         iso_str_eq(iso_json_string(result, "run", ""), id))
         st = iso_fail(s->err, ISO_BAD_INPUT,
-                      "%s: has no row of run %s, which has a result: the table is damaged or was "
-                      "edited; " REMEDY,
-                      s->sheet->path, id);
+                      "%s: has no row of run %s, whose folder in %s/runs has a result: the table is "
+                      "damaged or was edited, or the folder is another study's; isodepth sweep "
+                      "--rebuild --out STUDY makes it a row; if it does not belong here, move it "
+                      "away",
+                      s->sheet->path, id, s->dir);
     iso_arena_release(&arena);
     return st;
 }
@@ -175,6 +179,11 @@ static void note_study(struct iso_runs *runs, const struct study *s)
                       "%zu %s done, but no result.json can be read in the folder (the first: %s), "
                       "so the table was not compared with it",
                       s->n_unread, s->n_unread == 1 ? "run is" : "runs are", s->unread);
+    if (s->n_absent && iso_dir_exists(iso_path_in(s->dir, "runs").text))
+        iso_runs_note(runs,
+                      "%zu %s done, but without a folder in runs/ (the first: %s): nothing "
+                      "confirms the table there",
+                      s->n_absent, s->n_absent == 1 ? "run is" : "runs are", s->absent);
     if (s->n_behind)
         iso_runs_note(runs,
                       "%zu %s finished, but not in the table (the first: %s), and left out; "

@@ -4,6 +4,7 @@
  * study can be rebuilt from its folders like any other. */
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "sweep/result.h"
 #include "sweep/sweep.h"
 
@@ -137,6 +138,34 @@ static enum iso_status reuse_run(struct iso_sweep *sw, const struct iso_record *
     return st;
 }
 
+/* Two results of one run: one of them is wrong, and nothing says which. */
+static enum iso_status check_twice(const struct iso_record *recs, size_t n, const char *from,
+                                   struct iso_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (iso_str_eq(recs[i].id, recs[k].id) && iso_record_finished(&recs[i]) &&
+                iso_record_finished(&recs[k]) && recs[i].loss != recs[k].loss &&
+                !(isnan(recs[i].loss) && isnan(recs[k].loss)))
+                return iso_fail(err, ISO_BAD_INPUT,
+                                "%s: run %s is there twice, with loss %.10g and %.10g; leave one "
+                                "of them out",
+                                from, recs[i].id, recs[k].loss, recs[i].loss);
+    return ISO_OK;
+}
+
+/* Says when nothing shows that what was reused is of this study's data. */
+static void warn_of_data(const struct iso_record *recs, size_t n, const char *from)
+{
+    size_t silent = 0;
+    for (size_t i = 0; i < n; i++)
+        silent += iso_record_finished(&recs[i]) && !recs[i].data_checksum[0];
+    if (silent)
+        iso_log_warn("%s: %zu finished %s not name the data (data_checksum), so nothing shows that "
+                     "they are of this study's",
+                     from, silent, silent == 1 ? "run does" : "runs do");
+}
+
 enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *reused,
                                 struct iso_err *err)
 {
@@ -145,6 +174,10 @@ enum iso_status iso_sweep_reuse(struct iso_sweep *sw, const char *from, size_t *
     bool share_r1 = !plans_r1(sw);
     enum iso_status st = iso_dir_exists(from) ? iso_sweep_read(&recs, &n, from, err)
                                               : read_csv(&recs, &n, from, err);
+    if (st == ISO_OK)
+        st = check_twice(recs, n, from, err);
+    if (st == ISO_OK)
+        warn_of_data(recs, n, from);
     for (size_t i = 0; st == ISO_OK && i < n; i++)
         st = reuse_run(sw, &recs[i], from, share_r1, reused, err);
     free(recs);

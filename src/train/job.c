@@ -360,7 +360,7 @@ static enum iso_status open_state(struct iso_job *j)
     const struct iso_state_how *how = &j->state.how;
     if (st != ISO_OK || !j->state.path)
         return st;
-    if (!iso_str_eq(j->state.notes.identity, j->identity))
+    if (j->state.notes.identity && !iso_str_eq(j->state.notes.identity, j->identity))
         return iso_fail(j->err, ISO_BAD_INPUT,
                         "%s: a state of another run (%s), where this one is %s; move it away, or "
                         "choose another directory",

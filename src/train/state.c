@@ -208,16 +208,19 @@ static bool read_int(int64_t *out, const struct iso_safetensors *f, const char *
     return text && iso_parse_int(text, out) && *out >= 0;
 }
 
+static const char *meta_or_none(const struct iso_safetensors *f, const char *key)
+{
+    const char *value = iso_safetensors_meta(f, key);
+    return value ? value : "none"; /* older versions wrote no identity */
+}
+
 /* Sound files of two runs or steps, one copied beside the other, are no state. */
 static enum iso_status check_halves(const struct iso_state *s, struct iso_err *err)
 {
     static const char *const keys[] = {step_key, ISO_IDENTITY_KEY};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *model = iso_safetensors_meta(&s->model, keys[i]);
-        const char *optim = iso_safetensors_meta(&s->optim, keys[i]);
-        if (!model || !optim)
-            return iso_fail(err, ISO_BAD_INPUT, "%s: its metadata has no %s: of an older version",
-                            s->path, keys[i]);
+        const char *model = meta_or_none(&s->model, keys[i]);
+        const char *optim = meta_or_none(&s->optim, keys[i]);
         if (!iso_str_eq(model, optim))
             return iso_fail(err, ISO_BAD_INPUT, "%s: %s has %s %s, %s has %s", s->path, model_file,
                             keys[i], model, optim_file, optim);

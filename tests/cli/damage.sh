@@ -124,6 +124,13 @@ for command in "loss -c hurt -d data" "loss -c hurt/model.safetensors -d data" "
     grep -q 'the model of another run (run .*) in the directory of this one (run ' log || fail "$command: $(cat log)"
 done
 
+# init replaces what init wrote, never trained weights.
+init() { "$I" init --set d_model=32 --set head=16 --set r=2 --set vocab=257 --set seq_len=64 --out "$1" >log 2>&1; }
+if init hurt/model.safetensors; then fail "init wrote over a trained model"; fi
+grep -q 'hurt/model.safetensors: it exists, and is not an untrained checkpoint' log || fail "init says: $(cat log)"
+cmp -s hurt/model.safetensors other/model.safetensors || fail "init changed a trained model"
+init new.safetensors && init new.safetensors || fail "init twice: $(cat log)"
+
 # The data: rows that are scored, and what meta.json says about them.
 rejected() { # WHAT MESSAGE
     if "$I" loss -c whole -d hurt >/dev/null 2>log; then fail "$1: accepted"; fi

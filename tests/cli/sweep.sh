@@ -160,6 +160,13 @@ want 'was trained on the data' log "--reuse of other data"
 echo 'budget,r' > bare.csv
 sweep re3 --reuse bare.csv 2> log && fail "a table without ids"
 want 'bare.csv: column run is missing' log "a table without ids"
+id=$(sed -n '2s/,.*//p' st.csv)
+(cat st.csv; sed -n '2s/,done,[0-9.]*,/,done,1.5,/p' st.csv) > twice.csv
+sweep re5 --reuse twice.csv > out 2> log && fail "a table with two results of one run"
+want "twice.csv: run $id is there twice, with loss " log "a table with two results of one run"
+sed '1s/data_checksum/their_data/' st.csv > silent.csv
+sweep re6 --reuse silent.csv > out 2> log || fail "a table that does not name its data"
+want 'silent.csv: 16 finished runs do not name the data' log "a table that does not name its data"
 
 # A result of other data, in a folder that was copied here; data packed anew while runs are trained.
 sweep mine > out 2> log && "$iso" sweep toy.yaml --no-fit --data data2 --out theirs > out 2> log ||

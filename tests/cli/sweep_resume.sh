@@ -135,4 +135,18 @@ cmp -s found told || fail "eval: another tokenizer"
 mv pieces away
 "$iso" generate -c "$run" --prompt "Document 7" 2> log && fail "no data any more"
 want 'give its tokenizer with --tokenizer' log "no data any more"
+
+# A trainer finds its run in the study's grid: what is still to train must be there.
+export ISO_TRAIN_PROGRAM=$standin
+STANDIN_FAIL='*' "$iso" sweep toy.yaml --set 'r=[1]' --set 'widths=[1, 2]' --data data --no-fit --out gone > out 2> log
+want '4 failed' out "runs that fail"
+sed -i.before 's/^widths: .*/widths: [1]/' gone/grid.yaml
+"$iso" sweep --out gone --no-fit > out 2> log && fail "a grid that lacks planned runs"
+want 'gone/grid.yaml: 2 planned runs are not in it (the first: r1-d32-' log "a grid that lacks planned runs"
+mv gone/grid.yaml.before gone/grid.yaml
+"$iso" sweep --out gone --no-fit > out 2> log || { cat log; fail "the grid as it was again"; }
+want '4 runs: 4 done' out "the grid as it was again"
+rm gone/study.db
+"$iso" sweep --out gone --no-fit > out 2> log && fail "without a store"
+want 'gone: its study.db is missing' log "without a store"
 echo ok

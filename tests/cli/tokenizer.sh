@@ -60,6 +60,11 @@ awk -v RS= -v ORS='\n\n' 'NR % 4 == 0' "$work/text.txt" > "$work/fourth.txt"
 "$iso" tokenizer train --vocab 420 --sample 25% "$work/text.txt" --out "$work/d.model" > /dev/null
 cmp "$work/c.model" "$work/d.model" || fail "--sample"
 if cmp -s "$work/a.model" "$work/d.model"; then fail "--sample took all"; fi
+if (ulimit -f 1; "$iso" tokenizer train --vocab 420 "$work/text.txt" --out "$work/large.model") 2> "$work/err"; then
+    fail "a file beyond its limit"
+fi
+grep -q 'large.model: .*ulimit -f' "$work/err" || fail "a file beyond its limit: $(cat "$work/err")"
+[ -z "$(find "$work" -name 'large.model*')" ] || fail "a file beyond its limit: left $(ls "$work")"
 status=0; "$iso" tokenizer train --sample 2 "$work/text.txt" --out "$work/d.model" 2> "$work/err" || status=$?
 { [ $status = 2 ] && grep -q -- '--sample: expected a share' "$work/err"; } || fail "--sample 2: $(cat "$work/err")"
 mkdir "$work/folder"

@@ -252,6 +252,32 @@ static void test_without_signal(void **state)
     expect_trust(s, ISO_TRUST_UNDETERMINED);
 }
 
+/* Losses on two texts, or per tokens of two tokenizers; in a variant, on another than the base's.  A
+ * table that says nothing of its data passes. */
+static void test_two_data_sets(void **state)
+{
+    struct study *s = read_clean(state, 2);
+    judge(s);
+    expect(s, "one_data", ISO_LEVEL_OK, "do not name their data");
+    for (size_t i = 0; i < s->runs.n; i++)
+        s->runs.at[i].data = i == 0 ? "" : "1ebf";
+    judge(s);
+    expect(s, "one_data", ISO_LEVEL_OK, "all runs are of one data set");
+    s->runs.data = "a287";
+    judge(s);
+    expect(s, "one_data", ISO_LEVEL_CAUTION, "than the base");
+    s->runs.data = NULL;
+    s->runs.at[5].data = "a287";
+    judge(s);
+    expect(s, "one_data", ISO_LEVEL_CAUTION, "1 of ");
+    expect_trust(s, ISO_TRUST_CAUTION);
+    s->runs.at[5].data = NULL;
+    s->runs.at[5].vocab = 256;
+    s->runs.at[7].vocab = 32000;
+    judge(s);
+    expect(s, "one_data", ISO_LEVEL_CAUTION, "1 of ");
+}
+
 /* One wrong row hides no other fault. */
 static void test_two_faults(void **state)
 {
@@ -404,6 +430,7 @@ int main(void)
         STUDY_TEST(test_flops_of_small_models),
         STUDY_TEST(test_bounds),
         STUDY_TEST(test_without_signal),
+        STUDY_TEST(test_two_data_sets),
         STUDY_TEST(test_two_faults),
         STUDY_TEST(test_noise),
         STUDY_TEST(test_laws_without_phi),
