@@ -140,6 +140,10 @@ enum iso_status iso_sweep_study_open(struct iso_sweep_call *c, size_t *left)
     enum iso_status st = check_data(c, checksum);
     if (st == ISO_OK)
         st = iso_sweep_open(&c->sw, c->a->out, c->err);
+    if (st == ISO_OK && c->resumes && c->sw.n == 0) /* a rebuild was killed */
+        st = iso_fail(c->err, ISO_BAD_INPUT,
+                      "%s: its study.db has no runs; isodepth sweep --rebuild --out %s restores it",
+                      c->a->out, c->a->out);
     if (st == ISO_OK)
         st = iso_sweep_pin_data(&c->sw, checksum, c->err);
     if (st == ISO_OK)
@@ -262,8 +266,9 @@ enum iso_status iso_sweep_study_rebuild(struct iso_sweep_call *c)
                                     {"options", options},
                                     {"launcher", old_fact(c, "launcher")}};
     enum iso_status st = iso_sweep_forget(c->a->out, c->err);
-    if (st == ISO_OK)
-        st = iso_sweep_open(&c->sw, c->a->out, c->err);
+    if (st != ISO_OK)
+        return st;
+    st = iso_sweep_open(&c->sw, c->a->out, c->err);
     for (size_t i = 0; st == ISO_OK && i < sizeof facts / sizeof *facts; i++)
         if (facts[i][1])
             st = iso_store_set(c->sw.store, facts[i][0], facts[i][1], c->err);
@@ -272,5 +277,11 @@ enum iso_status iso_sweep_study_rebuild(struct iso_sweep_call *c)
             "%s: the options of its last start (--threads-per-run, --set, ...) are lost; give "
             "them to the next one",
             c->a->out);
-    return st == ISO_OK ? iso_sweep_rebuild(&c->sw, c->err) : st;
+    if (st == ISO_OK)
+        st = iso_sweep_rebuild(&c->sw, c->err);
+    if (st != ISO_OK) {
+        iso_sweep_close(&c->sw);
+        iso_sweep_put_back(c->a->out);
+    }
+    return st;
 }

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "shards are little-endian");
 
@@ -134,14 +135,26 @@ enum iso_status iso_shard_parse(struct iso_shard *s, const void *bytes, size_t l
 enum iso_status iso_shard_open(struct iso_shard *s, const char *path, struct iso_err *err)
 {
     *s = (struct iso_shard){0};
+    struct stat before = {0};
     struct iso_map map;
+    (void)stat(path, &before); /* what is wrong, opening says */
     enum iso_status st = iso_map_open(&map, path, err);
     if (st != ISO_OK)
         return st;
     st = iso_shard_parse(s, map.bytes, map.len, path, err);
     if (st != ISO_OK)
         iso_map_close(&map);
+    s->device = before.st_dev;
+    s->inode = before.st_ino;
+    s->changed = before.st_ctim;
     return st;
+}
+
+bool iso_shard_touched(const struct iso_shard *s)
+{
+    struct stat now;
+    return stat(s->path, &now) == 0 && now.st_dev == s->device && now.st_ino == s->inode &&
+           (now.st_ctim.tv_sec != s->changed.tv_sec || now.st_ctim.tv_nsec != s->changed.tv_nsec);
 }
 
 void iso_shard_close(struct iso_shard *s)

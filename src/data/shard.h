@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 /* The version says how rows came about; the bytes of a file mean the same in all.  1: pieces of a
  * cut document had no BOS; 2: each has. */
@@ -54,12 +56,17 @@ struct iso_shard {
     uint32_t index;
     uint64_t rows, checksum;
     char *path; /* for messages */
+    dev_t device;
+    ino_t inode;
+    struct timespec changed; /* when the file was, before it was opened */
 };
 enum iso_status iso_shard_open(struct iso_shard *s, const char *path, struct iso_err *err);
 /* The same for bytes that are in memory already (they stay the caller's); for the fuzzer too. */
 enum iso_status iso_shard_parse(struct iso_shard *s, const void *bytes, size_t len,
                                 const char *path, struct iso_err *err);
 enum iso_status iso_shard_verify(const struct iso_shard *s, struct iso_err *err);
+/* Whether the open file was written to meanwhile.  One that another replaced was not. */
+bool iso_shard_touched(const struct iso_shard *s);
 void iso_shard_close(struct iso_shard *s);
 /* Row `i` as T+1 tokens; an error when a token is outside the vocabulary (a damaged file). */
 enum iso_status iso_shard_row(const struct iso_shard *s, int32_t *out, uint64_t i,

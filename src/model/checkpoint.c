@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARCH_KEY      "isodepth"
-#define TOKENIZER_KEY "tokenizer_hash"
-#define SHARE_KEY     "share" /* of the architecture; files without it have shared iterations */
+#define ARCH_KEY  "isodepth"
+#define SHARE_KEY "share" /* of the architecture; files without it have shared iterations */
 
 /* The numbers of an architecture, by the names that they have in the metadata. */
 static const struct {
@@ -256,7 +255,7 @@ enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *met
     if (st == ISO_OK)
         st = check_arch(&arch, &f, file, err);
     if (st == ISO_OK) {
-        const char *hash = iso_safetensors_meta(&f, TOKENIZER_KEY);
+        const char *hash = iso_safetensors_meta(&f, ISO_TOKENIZER_KEY);
         *m = iso_model_new(&arch, kern, trainable);
         (*m)->tokenizer_hash = hash ? strtoull(hash, NULL, 16) : 0;
         st = iso_model_read(*m, &f, file, err);

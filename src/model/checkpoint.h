@@ -10,6 +10,8 @@
  * key, and in the first line of its config.yaml, behind this mark. */
 #define ISO_IDENTITY_KEY  "identity"
 #define ISO_IDENTITY_MARK "# isodepth "
+/* The metadata key of the training data's tokenizer. */
+#define ISO_TOKENIZER_KEY "tokenizer_hash"
 
 /* Writes weights and architecture atomically; `extra` is added to the metadata. */
 enum iso_status iso_model_save(const struct iso_model *m, const char *path,

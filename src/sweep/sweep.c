@@ -19,9 +19,12 @@ struct iso_path iso_sweep_path(const char *study, const char *id, const char *fi
     return iso_path_in(study, "runs/%s%s%s", id, file ? "/" : "", file ? file : "");
 }
 
+#define STORE     "study.db"
+#define OLD_STORE "study.db.old"
+
 bool iso_sweep_is_study(const char *path)
 {
-    return iso_file_exists(iso_path_in(path, "study.db").text);
+    return iso_file_exists(iso_path_in(path, STORE).text);
 }
 
 /* --- opening --- */
@@ -80,7 +83,7 @@ enum iso_status iso_sweep_open(struct iso_sweep *sw, const char *dir, struct iso
     st = take_lock(sw, err);
     if (st == ISO_OK)
         st =
-            iso_store_open(&sw->store, iso_path_in(sw->dir, "study.db").text, ISO_STORE_WRITE, err);
+            iso_store_open(&sw->store, iso_path_in(sw->dir, STORE).text, ISO_STORE_WRITE, err);
     if (st == ISO_OK)
         st = iso_store_all(sw->store, &sw->runs, &sw->n, err);
     sw->room = sw->n;
@@ -309,8 +312,7 @@ enum iso_status iso_sweep_reconcile(struct iso_sweep *sw, struct iso_err *err)
 
 enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
 {
-    const struct iso_path from = iso_path_in(dir, "study.db"),
-                          to = iso_path_in(dir, "study.db.old");
+    const struct iso_path from = iso_path_in(dir, STORE), to = iso_path_in(dir, OLD_STORE);
     struct iso_sweep sw = {.dir = (char *)dir, .lock = -1};
     struct iso_str data = {0};
     enum iso_status st = ISO_OK;
@@ -320,11 +322,20 @@ enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
         st = take_lock(&sw, err); /* a scheduler at work must not lose its store */
     if (st == ISO_OK)
         st = trained_on(&data, dir, err);
+    if (st == ISO_OK) /* so that put_back finds what this call moved */
+        unlink(to.text);
     if (st == ISO_OK && iso_file_exists(from.text) && rename(from.text, to.text) != 0)
         st = iso_fail(err, ISO_IO, "%s: cannot rename: %s", from.text, strerror(errno));
     iso_lock_release(sw.lock);
     iso_str_release(&data);
     return st;
+}
+
+void iso_sweep_put_back(const char *dir)
+{
+    const struct iso_path store = iso_path_in(dir, STORE), old = iso_path_in(dir, OLD_STORE);
+    if (rename(old.text, store.text) != 0)
+        unlink(store.text);
 }
 
 enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)
@@ -383,7 +394,7 @@ enum iso_status iso_sweep_fact(struct iso_str *value, const char *dir, const cha
                                struct iso_err *err)
 {
     struct iso_store *store;
-    const struct iso_path path = iso_path_in(dir, "study.db");
+    const struct iso_path path = iso_path_in(dir, STORE);
     iso_str_clear(value);
     if (!iso_file_exists(path.text))
         return ISO_OK;
@@ -403,7 +414,7 @@ enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *
     *recs = NULL;
     *n = 0;
     enum iso_status st =
-        iso_store_open(&store, iso_path_in(dir, "study.db").text, ISO_STORE_READ, err);
+        iso_store_open(&store, iso_path_in(dir, STORE).text, ISO_STORE_READ, err);
     if (st == ISO_OK)
         st = iso_store_all(store, recs, n, err);
     /* A scheduler that was killed could not write down that its runs ended with it. */

@@ -267,7 +267,7 @@ static enum iso_status open_directory(struct iso_job *j, struct iso_train_settin
 static void describe(struct iso_job *j)
 {
     j->meta[0] = (struct iso_meta){"run", j->run.id};
-    j->meta[1] = (struct iso_meta){"tokenizer_hash", j->hash_text};
+    j->meta[1] = (struct iso_meta){ISO_TOKENIZER_KEY, j->hash_text};
     j->meta[2] = (struct iso_meta){"data_checksum", j->data.checksum};
     j->meta[3] = (struct iso_meta){"version", ISODEPTH_VERSION};
     snprintf(j->hash_text, sizeof j->hash_text, "%016" PRIx64, j->data.tokenizer_hash);
@@ -323,9 +323,17 @@ static enum iso_status open_start(struct iso_job *j)
     enum iso_status st = iso_checkpoint_path(&file, &j->arena, j->o->start, j->err);
     if (st == ISO_OK)
         st = iso_safetensors_open(&j->start, file, j->err);
-    if (st == ISO_OK)
-        j->start_hash = iso_xxh64(j->start.map.bytes, j->start.map.len, 0);
-    return st;
+    if (st != ISO_OK)
+        return st;
+    j->start_hash = iso_xxh64(j->start.map.bytes, j->start.map.len, 0);
+    const char *text = iso_safetensors_meta(&j->start, ISO_TOKENIZER_KEY);
+    const uint64_t hash = text ? strtoull(text, NULL, 16) : 0;
+    if (hash && j->data.tokenizer_hash && hash != j->data.tokenizer_hash)
+        return iso_fail(j->err, ISO_BAD_INPUT,
+                        "--start %s: its tokens are those of another tokenizer than the data's "
+                        "(hash %016" PRIx64 ", %s has %016" PRIx64 ")",
+                        j->o->start, hash, j->data.dir, j->data.tokenizer_hash);
+    return ISO_OK;
 }
 
 /* A resumed run has its weights; a new one may have those of another run. */

@@ -83,12 +83,14 @@ static double seconds_so_far(const struct iso_job *j)
     return j->before + iso_time_now() - j->started;
 }
 
-/* What the files of a state hold beside the trainer. */
+/* What the files of a state hold beside the trainer, which may have read rows of other data if these
+ * were written over; then there is no state to save. */
 static enum iso_status take_notes(struct iso_job *j, struct iso_state_notes *notes)
 {
     notes->identity = j->identity;
     notes->seconds = seconds_so_far(j);
-    return iso_metrics_sync(&j->metrics, &notes->metrics, j->err);
+    enum iso_status st = iso_dataset_verify_again(&j->data, j->err);
+    return st == ISO_OK ? iso_metrics_sync(&j->metrics, &notes->metrics, j->err) : st;
 }
 
 /* Once, when the launcher may kill the ranks before they have finished their passes and saved. */

@@ -105,6 +105,7 @@ want 'this study was begun with the data' log "other data"
 want 'toy.yaml says seq_len: 32' log "other rows"
 run=$(ls st/runs | head -n 1)
 cp st/runs/"$run"/run.json keep.json
+cp st/study.db keep.db
 sed -i 's/"steps": [0-9]*/"steps": 12345/' st/runs/"$run"/run.json
 sweep st 2> log && fail "other settings in the folder"
 want "holds a run with steps 12345, the grid says" log "other settings in the folder"
@@ -262,6 +263,19 @@ cmp -s st/study.db keep.db || fail "--rebuild of two corpora changed the store"
 sweep st 2> log && fail "a study of two corpora"
 want "run $run on 0123; move the folders" log "a study of two corpora"
 mv keep.json st/runs/"$run"/result.json
+# A rebuild that fails later puts the store back; one that was killed is not taken for an empty study.
+cp st/runs/"$run"/run.json keep.json
+cp st/study.db keep.db
+sed -i 's/"r": [0-9]*/"r": 9/' st/runs/"$run"/run.json
+"$iso" sweep --rebuild --out st > out 2> log && fail "--rebuild of a damaged plan"
+cmp -s st/study.db keep.db || { cat log; fail "--rebuild of a damaged plan changed the store"; }
+mv keep.json st/runs/"$run"/run.json
+python3 -c "
+import sqlite3; db = sqlite3.connect('st/study.db'); db.execute('DELETE FROM run')
+db.execute('DELETE FROM fact WHERE key = \'rows\''); db.commit()"
+cp st/runs.csv keep.csv
+"$iso" sweep --out st --no-fit > out 2> log && fail "a store without runs"
+cmp -s st/runs.csv keep.csv || fail "a store without runs emptied runs.csv"
 "$iso" sweep --rebuild --out st > out 2> log || fail "--rebuild"
 python3 -c "
 import sqlite3; db = sqlite3.connect('st/study.db'); db.execute('PRAGMA user_version = 99')"
