@@ -131,6 +131,20 @@ grep -q 'hurt/model.safetensors: it exists, and is not an untrained checkpoint' 
 cmp -s hurt/model.safetensors other/model.safetensors || fail "init changed a trained model"
 init new.safetensors && init new.safetensors || fail "init twice: $(cat log)"
 
+# Data that are written to under a run: its rows are read once more before anything is saved.
+meanwhile() { # COMMAND: trains on a copy of the data, runs COMMAND after the first state
+    rm -rf hurt under; cp -r data under
+    "$I" -q train run.yaml --data under --out hurt --threads 2 2>log & pid=$!
+    until [ -e hurt/latest ] || ! kill -0 $pid 2>/dev/null; do sleep 0.002; done
+    $1
+    wait $pid
+}
+over() { dd if=/dev/zero of=under/val-00000.shard bs=64 seek=9 count=1 conv=notrunc status=none; } # in its place
+if meanwhile over; then fail "data that changed under a run"; fi
+grep -q 'written to while in use: under/val-00000.shard' log || fail "data that changed under a run: $(cat log)"
+[ ! -e hurt/result.json ] || fail "data that changed under a run left a result"
+meanwhile "touch under/val-00000.shard" || fail "data that were only touched: $(cat log)"
+
 # The data: rows that are scored, and what meta.json says about them.
 rejected() { # WHAT MESSAGE
     if "$I" loss -c whole -d hurt >/dev/null 2>log; then fail "$1: accepted"; fi

@@ -216,6 +216,17 @@ blown shifted 'the mean loss of the last 8 steps, [0-9.]*, is [0-9.]* above the 
 "$I" -q train run.yaml --out before --set data=shift-data --set batch_tokens=512 --set steps=60 2>log ||
     fail "before the shift: $(cat log)"
 
+# --start takes the tokens of its own tokenizer only, even where another has as many.
+for half in head tail; do
+    "$half" -n 800 text.txt >"$half.txt"
+    "$I" -q tokenizer train --vocab 300 --out "$half.model" "$half.txt" >/dev/null
+    "$I" -q pack -t "$half.model" -T 64 --val 5% -o "$half-data" text.txt >/dev/null
+done
+"$I" -q train run.yaml --out begun --data head-data --set steps=2
+"$I" -q train run.yaml --out goes-on --data head-data --set steps=3 --start begun || fail "--start"
+if "$I" -q train run.yaml --out other --data tail-data --set steps=3 --start begun 2>log; then fail "--start: another tokenizer"; fi
+grep -q -- '--start begun: its tokens are those of another tokenizer' log || fail "--start says: $(cat log)"
+
 # An initialised checkpoint, and what is in it: of a run's file, whose data gives what it leaves out...
 "$I" init run.yaml -o m.safetensors >out 2>log || fail "init of a run's file: $(cat log)"
 numbers=$("$I" inspect m.safetensors | tail -n 1)
