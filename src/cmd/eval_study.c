@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "model/checkpoint.h"
+#include "plot/evals.h"
 #include "sweep/sweep.h"
 
 #include <math.h>
@@ -86,14 +87,16 @@ static void fill_row(struct cell row[N_CELL], const struct iso_eval_subject *s,
     memcpy(row, cells, sizeof cells);
 }
 
-static void put_fields(struct iso_str *out, const char *const *field, size_t n)
+/* The cells of a row, and their checksum. */
+static void put_sealed(struct iso_str *out, const char *const *field)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            iso_str_putc(out, ',');
+    char sum[17];
+    iso_evals_sum(sum, field, N_CELL);
+    for (size_t i = 0; i < N_CELL; i++) {
         iso_csv_put(out, field[i]);
+        iso_str_putc(out, ',');
     }
-    iso_str_putc(out, '\n');
+    iso_str_printf(out, "%s\n", sum);
 }
 
 static void put_row(struct iso_str *out, const struct cell row[N_CELL])
@@ -104,27 +107,31 @@ static void put_row(struct iso_str *out, const struct cell row[N_CELL])
         field[i] = row[i].text            ? row[i].text
                    : isnan(row[i].number) ? ""
                                           : iso_format_double(buf[i], row[i].number);
-    put_fields(out, field, N_CELL);
+    put_sealed(out, field);
 }
 
 static void put_header(struct iso_str *out, const struct iso_eval_job *j)
 {
     struct cell row[N_CELL];
-    const char *field[N_CELL];
     fill_row(row, &j->subject[0], &j->suite.task[0], &j->subject[0].score[0]);
-    for (size_t i = 0; i < N_CELL; i++)
-        field[i] = row[i].column;
-    put_fields(out, field, N_CELL);
+    for (size_t i = 0; i < N_CELL; i++) {
+        iso_csv_put(out, row[i].column);
+        iso_str_putc(out, ',');
+    }
+    iso_str_puts(out, ISO_EVALS_SUM "\n");
 }
 
-/* Whether an old table has the header that `out` begins with. */
-static bool has_columns(const struct iso_csv *csv, const struct iso_str *out)
+/* Whether an old table has the columns of this one; older versions had no checksum. */
+static bool has_columns(const struct iso_csv *csv, const struct iso_eval_job *j)
 {
-    struct iso_str names = {0};
-    put_fields(&names, csv->name, csv->n_col);
-    bool same = iso_str_starts(out->text, names.text);
-    iso_str_release(&names);
-    return same;
+    struct cell row[N_CELL];
+    fill_row(row, &j->subject[0], &j->suite.task[0], &j->subject[0].score[0]);
+    if (csv->n_col != N_CELL && csv->n_col != N_CELL + 1)
+        return false;
+    for (size_t i = 0; i < csv->n_col; i++)
+        if (!iso_str_eq(csv->name[i], i < N_CELL ? row[i].column : ISO_EVALS_SUM))
+            return false;
+    return true;
 }
 
 /* Whether this call has scored the run at the depth on the task. */
@@ -148,7 +155,7 @@ static void put_old_rows(struct iso_str *out, const struct iso_eval_job *j,
         const char **field = csv->row[i].field;
         double depth = NAN;
         if (iso_parse_double(field[recur], &depth) && !is_scored(j, field[run], depth, field[task]))
-            put_fields(out, field, csv->n_col);
+            put_sealed(out, field);
     }
 }
 
@@ -162,9 +169,11 @@ static enum iso_status keep_old_rows(struct iso_str *out, struct iso_eval_job *j
     enum iso_status st = iso_file_read_regular(&text, path, j->err);
     if (st == ISO_OK)
         st = iso_csv_parse(&csv, &j->arena, iso_str_text(&text), text.len, path, j->err);
-    if (st == ISO_OK && !has_columns(&csv, out))
+    if (st == ISO_OK && !has_columns(&csv, j))
         st = iso_fail(j->err, ISO_BAD_INPUT,
                       "%s: not a table of this program's evaluations; move it away", path);
+    if (st == ISO_OK)
+        st = iso_evals_check(&csv, path, j->err);
     if (st == ISO_OK)
         put_old_rows(out, j, &csv);
     iso_str_release(&text);

@@ -1,13 +1,15 @@
 /* The scores of a study: see evals.h. */
 #include "plot/evals.h"
 
-#include "base/csv.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/progress.h"
 #include "fit/stats.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Columns that are read. */
 enum { RUN, BUDGET, R, VAL_LOSS, RECUR, AXIS, TASK, ITEMS, CUT, LOSS, ACCURACY, N_COLUMN };
@@ -91,6 +93,30 @@ static enum iso_status take_row(struct iso_evals *e, const struct iso_csv_row *r
     return ISO_OK;
 }
 
+void iso_evals_sum(char out[17], const char *const *field, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum = iso_xxh64(field[i], strlen(field[i]) + 1, sum);
+    snprintf(out, 17, "%016" PRIx64, sum);
+}
+
+enum iso_status iso_evals_check(const struct iso_csv *csv, const char *path, struct iso_err *err)
+{
+    char sum[17];
+    const size_t last = csv->n_col - 1;
+    for (size_t i = 0; iso_str_eq(csv->name[last], ISO_EVALS_SUM) && i < csv->n_row; i++) {
+        iso_evals_sum(sum, csv->row[i].field, last);
+        if (!iso_str_eq(sum, csv->row[i].field[last]))
+            return iso_fail(err, ISO_BAD_INPUT,
+                            "%s:%d: the row does not match its checksum: it is damaged or was "
+                            "edited; move the table away and score again, which takes what is "
+                            "scored from its records",
+                            path, csv->row[i].line);
+    }
+    return ISO_OK;
+}
+
 enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t len, const char *path,
                                 struct iso_err *err)
 {
@@ -105,6 +131,7 @@ enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t le
             return iso_fail(err, ISO_BAD_INPUT,
                             "%s: column %s is missing; isodepth eval STUDY writes this table", path,
                             column_name[c]);
+    st = iso_evals_check(&csv, path, err);
     for (size_t i = 0; i < csv.n_row; i++) /* first all tasks, so that models have room for them */
         (void)task_number(e, csv.row[i].field[column[TASK]], csv.row[i].field[column[AXIS]]);
     e->keys.budget = ISO_ARENA_NEW_N(&e->arena, double, csv.n_row);

@@ -3,6 +3,7 @@
 #ifndef ISO_PLOT_EVALS_H
 #define ISO_PLOT_EVALS_H
 
+#include "base/csv.h"
 #include "plot/page.h"
 
 struct iso_evals_model {
@@ -25,6 +26,12 @@ struct iso_evals {
     size_t n_model, model_room;
     struct iso_fig_keys keys; /* budgets and recurrences */
 };
+
+/* The last column: XXH64 of a row's other fields.  Tables without it are accepted. */
+#define ISO_EVALS_SUM "xxh64"
+void iso_evals_sum(char out[17], const char *const *field, size_t n);
+/* Rejects a table with a row that is not what its checksum says. */
+enum iso_status iso_evals_check(const struct iso_csv *csv, const char *path, struct iso_err *err);
 
 /* Parses the text of an eval.csv.  Release it also after a failure. */
 enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t len, const char *path,

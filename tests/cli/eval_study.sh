@@ -45,6 +45,16 @@ cp "$tmp/study/eval.csv" "$tmp/kept.csv"
 echo "mine" > "$tmp/study/eval.csv"
 score > /dev/null 2> "$tmp/err" && fail "another's table was replaced"
 grep -q "eval.csv: .*move it away" "$tmp/err" || fail "not said: $(cat "$tmp/err")"
+# A digit that changed is neither kept nor shown; a table of an older version had no checksums.
+sed '2s/,0\./,1./' "$tmp/kept.csv" > "$tmp/study/eval.csv"
+cmp -s "$tmp/kept.csv" "$tmp/study/eval.csv" && fail "no digit was changed"
+for command in "score" "$iso report $tmp/study --out $tmp/r"; do
+    $command > /dev/null 2> "$tmp/err" && fail "a changed digit: $command"
+    grep -q "eval.csv:2: the row does not match its checksum" "$tmp/err" || fail "$command: $(cat "$tmp/err")"
+done
+sed 's/,[^,]*$//' "$tmp/kept.csv" > "$tmp/study/eval.csv"
+score > /dev/null || fail "a table without checksums"
+sort "$tmp/study/eval.csv" | cmp -s - "$tmp/before.csv" || fail "a table without checksums gets them"
 mv "$tmp/kept.csv" "$tmp/study/eval.csv"
 
 # A run without weights is left out, and said; what is known of it stays.
