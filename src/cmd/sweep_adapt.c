@@ -5,6 +5,7 @@
 #include "base/progress.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct iso_width_rule *rule_of(struct iso_grid *grid, double budget, double r)
 {
@@ -33,6 +34,27 @@ enum iso_status iso_sweep_adapt_check(struct iso_sweep_call *c)
                     c->a->out);
 }
 
+/* The store has the decisions, too, but for the last one when the scheduler was killed between the
+ * two; the file must begin with them. */
+static enum iso_status check_decisions(const struct iso_sweep_call *c)
+{
+    struct iso_str text = {0};
+    struct iso_adaptions kept = {0};
+    enum iso_status st = iso_sweep_fact(&text, c->a->out, "adapt", c->err);
+    if (st == ISO_OK && text.len)
+        st = iso_adaptions_parse(&kept, text.text, text.len, "study.db", c->err);
+    if (st == ISO_OK && kept.n &&
+        (c->adaptions.n < kept.n ||
+         memcmp(c->adaptions.at, kept.at, kept.n * sizeof *kept.at) != 0))
+        st = iso_fail(c->err, ISO_BAD_INPUT,
+                      "%s/adapt.json: not what the study decided: it is damaged or was edited; "
+                      "restore it, or keep it as it is with isodepth sweep --rebuild --out %s",
+                      c->a->out, c->a->out);
+    iso_adaptions_release(&kept);
+    iso_str_release(&text);
+    return st;
+}
+
 enum iso_status iso_sweep_adapt_begin(struct iso_sweep_call *c)
 {
     if (!c->grid.budgets.n || c->grid.matrix_rates.n > 1 || !c->grid.share)
@@ -48,6 +70,8 @@ enum iso_status iso_sweep_adapt_begin(struct iso_sweep_call *c)
     enum iso_status st = ISO_OK;
     if (c->a->out)
         st = iso_adaptions_read(&c->adaptions, c->a->out, c->err);
+    if (st == ISO_OK && c->a->out)
+        st = check_decisions(c);
     for (size_t i = 0; st == ISO_OK && i < c->adaptions.n; i++)
         apply(c, &c->adaptions.at[i]);
     return st;

@@ -72,5 +72,8 @@ refused 'give it again' "$tmp/grid.yaml" --out "$tmp/study"
 refused 'must have budgets' "$tmp/grid.yaml" --out "$tmp/new" --adapt --set matrix_rates=[0.01,0.02]
 refused 'must have budgets' "$tmp/grid.yaml" --out "$tmp/new" --adapt --set share=false
 refused 'repeat cells' "$tmp/grid.yaml" --out "$tmp/new" --adapt --seeds 2 --cells r=1
+cp -r "$tmp/other" "$tmp/edited"
+sed -i '0,/"chosen": .*/s//"chosen": [16, 32, 336]/' "$tmp/edited/adapt.json"
+refused 'adapt.json: not what the study decided' "$tmp/grid.yaml" --out "$tmp/edited" --adapt
 echo '[{"budget": 6e10}]' >"$tmp/study/adapt.json"
 refused 'decision 1 is damaged' "$tmp/grid.yaml" --out "$tmp/study" --adapt
