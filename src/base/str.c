@@ -440,12 +440,20 @@ static bool is_control(const unsigned char *p, size_t n)
     return n == 1 ? *p < 0x20 || *p == 0x7f : n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
 }
 
+/* U+202A to U+202E and U+2066 to U+2069, which turn the direction of what is written behind them. */
+static bool turns_text(const unsigned char *p, size_t n)
+{
+    return n == 3 && p[0] == 0xe2 &&
+           ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+}
+
 void iso_str_put_visible(struct iso_str *s, const char *text, const char *keep)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
     while (p < end) {
         size_t n = utf8_sequence(p, (size_t)(end - p));
-        bool shown = n > 0 && (!is_control(p, n) || strchr(keep, *p));
+        bool shown = n > 0 && !turns_text(p, n) && (!is_control(p, n) || strchr(keep, *p));
         n = n > 0 ? n : 1;
         if (shown)
             iso_str_append(s, (const char *)p, n);

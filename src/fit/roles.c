@@ -267,6 +267,8 @@ static enum iso_status assign(struct iso_roles *roles, const struct iso_sheet *s
         iso_str_release(&known);
         return st;
     }
+    if (roles->column[role] != SIZE_MAX)
+        return iso_fail(err, ISO_USAGE, "`columns`: %s is given twice", name);
     roles->column[role] = iso_sheet_find(sheet, column);
     const struct meaning usual = meaning_of(sheet, column);
     roles->factor[role] = usual.role == role ? usual.factor : 1;

@@ -132,6 +132,7 @@ static void test_by_hand(void **state)
         {"loss=val/loss,n=params_total", NULL, 2e8, 3},
         {"loss", "`columns`: expected role=name,..., found \"loss\"", 0, 0},
         {"los=val/loss", "`columns`: \"los\" is none of budget, r, n_once,", 0, 0},
+        {"loss=val/loss,loss=val/loss", "`columns`: loss is given twice", 0, 0},
         {"loss=valloss",
          "t: `columns` loss=valloss: there is no column valloss. Found: params_total", 0, 0},
     };

@@ -394,6 +394,9 @@ static void test_visible(void **state)
         {"\xc2\x9b"
          "1m \xc2\xa0",
          "", "\\xc2\\x9b1m \xc2\xa0"}, /* CSI as one character */
+        {"a\xe2\x80\xae"
+         "b\xe2\x81\xa6\xe2\x80\x8b",
+         "", "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6\xe2\x80\x8b"},
         {"\x9b"
          "1m\xff\xe2\x98",
          "", "\\x9b1m\\xff\\xe2\\x98"},
