@@ -21,9 +21,8 @@ void iso_str_printf(struct iso_str *s, const char *fmt, ...) __attribute__((form
 void iso_str_vprintf(struct iso_str *s, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 /* Appends text from outside (a file's metadata, a run's name, a message that quotes them) for a
- * person to read: control characters, but those in `keep`, marks that turn the direction of text, and
- * bytes that are not UTF-8 become
- * \\x1b and the like, so that they do nothing to a terminal. */
+ * person to read: control characters, but those in `keep`, marks that turn the direction of text,
+ * and bytes that are not UTF-8 become \\x1b and the like, so that they do nothing to a terminal. */
 void iso_str_put_visible(struct iso_str *s, const char *text, const char *keep);
 /* Appends one word of a shell command, in single quotes where the shell would change it. */
 void iso_str_put_word(struct iso_str *s, const char *word);
