@@ -72,8 +72,9 @@ enum iso_status iso_file_find_regular(bool *found, const char *path, struct iso_
     struct stat info;
     bool there = stat(path, &info) == 0;
     *found = there && S_ISREG(info.st_mode);
-    return *found == there ? ISO_OK
-                           : iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file; remove it", path);
+    return *found == there
+               ? ISO_OK
+               : iso_fail(err, ISO_BAD_INPUT, "%s: not a regular file; remove it", path);
 }
 
 enum iso_status iso_file_open_regular(int *fd, const char *path, int flags, struct iso_err *err)

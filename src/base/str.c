@@ -440,7 +440,7 @@ static bool is_control(const unsigned char *p, size_t n)
     return n == 1 ? *p < 0x20 || *p == 0x7f : n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
 }
 
-/* U+202A to U+202E and U+2066 to U+2069, which turn the direction of what is written behind them. */
+/* U+202A to U+202E and U+2066 to U+2069: they turn the direction of what is written behind them. */
 static bool turns_text(const unsigned char *p, size_t n)
 {
     return n == 3 && p[0] == 0xe2 &&

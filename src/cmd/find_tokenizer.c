@@ -37,7 +37,8 @@ static enum iso_status of_data(const char **name, struct iso_arena *arena, const
 enum iso_status iso_find_tokenizer(const char **name, struct iso_arena *arena,
                                    const char *checkpoint, struct iso_err *err)
 {
-    const char *config = iso_arena_printf(arena, "%s/config.yaml", iso_checkpoint_dir(arena, checkpoint));
+    const char *config =
+        iso_arena_printf(arena, "%s/config.yaml", iso_checkpoint_dir(arena, checkpoint));
     const struct iso_yaml *doc = NULL;
     *name = "bytes";
     bool found;

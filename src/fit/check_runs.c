@@ -306,9 +306,8 @@ void iso_check_one_data(struct iso_finding *out, const struct iso_check_input *i
     iso_finding_set(out, (double)rows.n, 0);
     if (rows.n)
         out->message = iso_arena_printf(
-            in->arena,
-            "%zu of %zu runs are of other data or another vocabulary than %s: %s", rows.n, runs->n,
-            runs->data ? "the base" : "the first", rows.text);
+            in->arena, "%zu of %zu runs are of other data or another vocabulary than %s: %s",
+            rows.n, runs->n, runs->data ? "the base" : "the first", rows.text);
     else
         out->message = data ? "all runs are of one data set" : "the runs do not name their data";
 }

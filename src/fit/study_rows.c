@@ -147,12 +147,13 @@ static enum iso_status check_folder(const struct study *s, const char *id)
         read_result(&result, &arena, s->dir, id) == SOUND &&
         is_finished(iso_json_string(result, "status", "")) &&
         iso_str_eq(iso_json_string(result, "run", ""), id))
-        st = iso_fail(s->err, ISO_BAD_INPUT,
-                      "%s: has no row of run %s, whose folder in %s/runs has a result: the table is "
-                      "damaged or was edited, or the folder is another study's; isodepth sweep "
-                      "--rebuild --out STUDY makes it a row; if it does not belong here, move it "
-                      "away",
-                      s->sheet->path, id, s->dir);
+        st =
+            iso_fail(s->err, ISO_BAD_INPUT,
+                     "%s: has no row of run %s, whose folder in %s/runs has a result: the table is "
+                     "damaged or was edited, or the folder is another study's; "
+                     "isodepth sweep --rebuild --out STUDY makes it a row; if it does not "
+                     "belong here, move it away",
+                     s->sheet->path, id, s->dir);
     iso_arena_release(&arena);
     return st;
 }

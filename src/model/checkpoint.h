@@ -6,8 +6,8 @@
 #include "model/model.h"
 #include "model/safetensors.h"
 
-/* What decides every number of a run, as a line of text: in the metadata of what it saves, under this
- * key, and in the first line of its config.yaml, behind this mark. */
+/* What decides every number of a run, as a line of text: in the metadata of what it saves, under
+ * this key, and in the first line of its config.yaml, behind this mark. */
 #define ISO_IDENTITY_KEY  "identity"
 #define ISO_IDENTITY_MARK "# isodepth "
 /* The metadata key of the training data's tokenizer. */
@@ -19,7 +19,8 @@ enum iso_status iso_model_save(const struct iso_model *m, const char *path,
 
 /* Opens a checkpoint: a file, or a run's directory (its finished model, or else its latest
  * saved state), and not one of another run.  The caller frees the model.  The weights are packed.
- * When `meta` is not NULL the open file is left there for its metadata, and the caller closes it. */
+ * When `meta` is not NULL the open file is left there for its metadata, and the caller closes it.
+ */
 enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *meta, const char *path,
                                const struct iso_kern *kern, bool trainable, struct iso_err *err);
 /* Opens a checkpoint to run it, not to train it, with the best kernels of this machine. */

@@ -33,7 +33,8 @@ struct iso_store {
 static const char *remedy(int code)
 {
     if (code == SQLITE_READONLY_DBMOVED)
-        return ": it was deleted or moved meanwhile; isodepth sweep --rebuild --out STUDY restores it";
+        return ": it was deleted or moved meanwhile; isodepth sweep --rebuild --out STUDY restores "
+               "it";
     switch (code & 0xff) {
     case SQLITE_FULL:
     case SQLITE_IOERR:

@@ -82,8 +82,7 @@ enum iso_status iso_sweep_open(struct iso_sweep *sw, const char *dir, struct iso
         return iso_fail(err, ISO_IO, "%s: %s", dir, strerror(errno));
     st = take_lock(sw, err);
     if (st == ISO_OK)
-        st =
-            iso_store_open(&sw->store, iso_path_in(sw->dir, STORE).text, ISO_STORE_WRITE, err);
+        st = iso_store_open(&sw->store, iso_path_in(sw->dir, STORE).text, ISO_STORE_WRITE, err);
     if (st == ISO_OK)
         st = iso_store_all(sw->store, &sw->runs, &sw->n, err);
     sw->room = sw->n;
@@ -413,8 +412,7 @@ enum iso_status iso_sweep_read(struct iso_record **recs, size_t *n, const char *
     struct iso_store *store;
     *recs = NULL;
     *n = 0;
-    enum iso_status st =
-        iso_store_open(&store, iso_path_in(dir, STORE).text, ISO_STORE_READ, err);
+    enum iso_status st = iso_store_open(&store, iso_path_in(dir, STORE).text, ISO_STORE_READ, err);
     if (st == ISO_OK)
         st = iso_store_all(store, recs, n, err);
     /* A scheduler that was killed could not write down that its runs ended with it. */

@@ -330,7 +330,7 @@ static enum iso_status open_start(struct iso_job *j)
     const uint64_t hash = text ? strtoull(text, NULL, 16) : 0;
     if (hash && j->data.tokenizer_hash && hash != j->data.tokenizer_hash)
         return iso_fail(j->err, ISO_BAD_INPUT,
-                        "--start %s: its tokens are those of another tokenizer than the data's "
+                        "`start` %s: its tokens are those of another tokenizer than the data's "
                         "(hash %016" PRIx64 ", %s has %016" PRIx64 ")",
                         j->o->start, hash, j->data.dir, j->data.tokenizer_hash);
     return ISO_OK;

@@ -28,16 +28,16 @@ struct iso_job {
     char hash_text[17];
     const char *identity; /* model/checkpoint.h */
     uint64_t config_hash; /* of the identity's line in config.yaml */
-    char reason[160]; /* why the run counts as diverged; empty: it does not */
-    bool closing;     /* the steps are done: only the last validation is left */
-    bool stopping;    /* a rank was asked to stop */
-    bool warned;      /* that a launcher will not wait for a save */
-    int threads;      /* of all ranks */
-    int64_t first;    /* step of this start */
-    double before;    /* seconds of earlier starts */
-    double started;   /* of this start */
-    double peak;      /* FLOP/s of the machines' matrix products */
-    double pass;      /* seconds that a worker may take to notice a stop */
+    char reason[160];     /* why the run counts as diverged; empty: it does not */
+    bool closing;         /* the steps are done: only the last validation is left */
+    bool stopping;        /* a rank was asked to stop */
+    bool warned;          /* that a launcher will not wait for a save */
+    int threads;          /* of all ranks */
+    int64_t first;        /* step of this start */
+    double before;        /* seconds of earlier starts */
+    double started;       /* of this start */
+    double peak;          /* FLOP/s of the machines' matrix products */
+    double pass;          /* seconds that a worker may take to notice a stop */
     int lock;
     struct iso_err *err;
 };

@@ -83,8 +83,8 @@ static double seconds_so_far(const struct iso_job *j)
     return j->before + iso_time_now() - j->started;
 }
 
-/* What the files of a state hold beside the trainer, which may have read rows of other data if these
- * were written over; then there is no state to save. */
+/* What the files of a state hold beside the trainer, which may have read rows of other data if
+ * these were written over; then there is no state to save. */
 static enum iso_status take_notes(struct iso_job *j, struct iso_state_notes *notes)
 {
     notes->identity = j->identity;

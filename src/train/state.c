@@ -114,8 +114,8 @@ enum iso_status iso_state_finish(struct iso_trainer *t, const char *dir,
                                  const struct iso_state_notes *notes, const struct iso_meta *meta,
                                  size_t n_meta, struct iso_err *err)
 {
-    enum iso_status st = save_model(t, iso_path_in(dir, "%s", model_file).text, notes->identity,
-                                    meta, n_meta, err);
+    enum iso_status st =
+        save_model(t, iso_path_in(dir, "%s", model_file).text, notes->identity, meta, n_meta, err);
     return st == ISO_OK ? save_optim(t, iso_path_in(dir, "%s", optim_file).text, notes, err) : st;
 }
 

@@ -25,7 +25,7 @@ struct iso_state_how {
 /* What a run knows beside its trainer. */
 struct iso_state_notes {
     const char *identity; /* model/checkpoint.h; NULL in a state of an older version */
-    double seconds; /* of the run so far */
+    double seconds;       /* of the run so far */
     struct iso_metrics_mark metrics;
 };
 

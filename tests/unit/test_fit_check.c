@@ -252,7 +252,7 @@ static void test_without_signal(void **state)
     expect_trust(s, ISO_TRUST_UNDETERMINED);
 }
 
-/* Losses on two texts, or per tokens of two tokenizers; in a variant, on another than the base's.  A
+/* Losses on two texts, or per tokens of two tokenizers; in a variant, on another than the base's. A
  * table that says nothing of its data passes. */
 static void test_two_data_sets(void **state)
 {
