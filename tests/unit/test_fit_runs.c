@@ -319,7 +319,7 @@ static void test_points(void **state)
     iso_runs_release(&runs);
 }
 
-static char noted[512]; /* the first note of the study that was read last */
+static char noted[1024]; /* the notes of the study that was read last, a line each */
 
 /* A study of one run's folder; the table's rows and the run's result are texts; NULL: no result. */
 static enum iso_status read_study(const char *dir, const char *row, const char *result,
@@ -338,7 +338,9 @@ static enum iso_status read_study(const char *dir, const char *row, const char *
     if (result)
         assert_int_equal(iso_file_write(file.text, result, strlen(result), err), ISO_OK);
     enum iso_status st = iso_runs_read(&runs, &dir, 1, NULL, err);
-    snprintf(noted, sizeof noted, "%s", runs.n_note ? runs.note[0] : "");
+    noted[0] = '\0';
+    for (size_t i = 0, len = 0; i < runs.n_note; i++, len = strlen(noted))
+        snprintf(noted + len, sizeof noted - len, "%s\n", runs.note[i]);
     iso_runs_release(&runs);
     iso_str_release(&table);
     iso_dir_remove(folder.text);
