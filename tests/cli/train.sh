@@ -225,7 +225,7 @@ done
 "$I" -q train run.yaml --out begun --data head-data --set steps=2
 "$I" -q train run.yaml --out goes-on --data head-data --set steps=3 --start begun || fail "--start"
 if "$I" -q train run.yaml --out other --data tail-data --set steps=3 --start begun 2>log; then fail "--start: another tokenizer"; fi
-grep -q '`start` begun: its tokens are those of another tokenizer' log || fail "--start says: $(cat log)"
+grep -q -- '--start begun: its tokens are those of another tokenizer' log || fail "--start says: $(cat log)"
 
 # An initialised checkpoint, and what is in it: of a run's file, whose data gives what it leaves out...
 "$I" init run.yaml -o m.safetensors >out 2>log || fail "init of a run's file: $(cat log)"
