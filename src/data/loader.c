@@ -160,13 +160,12 @@ enum iso_status iso_dataset_verify(const struct iso_dataset *ds, struct iso_err 
     return st;
 }
 
-enum iso_status iso_dataset_verify_again(const struct iso_dataset *ds, struct iso_err *err)
+enum iso_status iso_dataset_verify_again(struct iso_dataset *ds, struct iso_err *err)
 {
     enum iso_status st = ISO_OK;
     for (int i = 0; i < ISO_N_SPLIT; i++)
         for (size_t k = 0; st == ISO_OK && k < ds->split[i].n_shards; k++)
-            if (iso_shard_touched(&ds->split[i].shards[k]))
-                st = iso_shard_verify(&ds->split[i].shards[k], err);
+            st = iso_shard_verify_again(&ds->split[i].shards[k], err);
     return st == ISO_OK ? st : iso_fail_in(err, st, "written to while in use");
 }
 

@@ -41,7 +41,7 @@ struct iso_dataset {
 enum iso_status iso_dataset_open(struct iso_dataset *ds, const char *dir, struct iso_err *err);
 enum iso_status iso_dataset_verify(const struct iso_dataset *ds, struct iso_err *err);
 /* The same for files that were written to since they were opened. */
-enum iso_status iso_dataset_verify_again(const struct iso_dataset *ds, struct iso_err *err);
+enum iso_status iso_dataset_verify_again(struct iso_dataset *ds, struct iso_err *err);
 enum iso_status iso_dataset_verify_split(const struct iso_dataset *ds, enum iso_split split,
                                          struct iso_err *err);
 /* Whether the tokenizer.model in the directory, if it has one, is that which packed it. */

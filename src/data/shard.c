@@ -150,13 +150,6 @@ enum iso_status iso_shard_open(struct iso_shard *s, const char *path, struct iso
     return st;
 }
 
-bool iso_shard_touched(const struct iso_shard *s)
-{
-    struct stat now;
-    return stat(s->path, &now) == 0 && now.st_dev == s->device && now.st_ino == s->inode &&
-           (now.st_ctim.tv_sec != s->changed.tv_sec || now.st_ctim.tv_nsec != s->changed.tv_nsec);
-}
-
 void iso_shard_close(struct iso_shard *s)
 {
     iso_map_close(&s->map);
@@ -212,5 +205,19 @@ enum iso_status iso_shard_verify(const struct iso_shard *s, struct iso_err *err)
     for (uint64_t i = 0; st == ISO_OK && i < s->rows; i++)
         st = iso_shard_row(s, row, i, err);
     free(row);
+    return st;
+}
+
+enum iso_status iso_shard_verify_again(struct iso_shard *s, struct iso_err *err)
+{
+    struct stat now;
+    const bool same_file =
+        stat(s->path, &now) == 0 && now.st_dev == s->device && now.st_ino == s->inode;
+    if (!same_file ||
+        (now.st_ctim.tv_sec == s->changed.tv_sec && now.st_ctim.tv_nsec == s->changed.tv_nsec))
+        return ISO_OK;
+    enum iso_status st = iso_shard_verify(s, err);
+    if (st == ISO_OK) /* not at every save, for a file that was only touched */
+        s->changed = now.st_ctim;
     return st;
 }

@@ -58,15 +58,15 @@ struct iso_shard {
     char *path; /* for messages */
     dev_t device;
     ino_t inode;
-    struct timespec changed; /* when the file was, before it was opened */
+    struct timespec changed; /* when the file was, before it was opened or last verified again */
 };
 enum iso_status iso_shard_open(struct iso_shard *s, const char *path, struct iso_err *err);
 /* The same for bytes that are in memory already (they stay the caller's); for the fuzzer too. */
 enum iso_status iso_shard_parse(struct iso_shard *s, const void *bytes, size_t len,
                                 const char *path, struct iso_err *err);
 enum iso_status iso_shard_verify(const struct iso_shard *s, struct iso_err *err);
-/* Whether the open file was written to meanwhile.  One that another replaced was not. */
-bool iso_shard_touched(const struct iso_shard *s);
+/* The same if the open file was written to meanwhile.  One that another replaced was not. */
+enum iso_status iso_shard_verify_again(struct iso_shard *s, struct iso_err *err);
 void iso_shard_close(struct iso_shard *s);
 /* Row `i` as T+1 tokens; an error when a token is outside the vocabulary (a damaged file). */
 enum iso_status iso_shard_row(const struct iso_shard *s, int32_t *out, uint64_t i,

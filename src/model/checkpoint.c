@@ -181,6 +181,12 @@ enum iso_status iso_model_read(struct iso_model *m, const struct iso_safetensors
     return st;
 }
 
+uint64_t iso_checkpoint_tokenizer(const struct iso_safetensors *f)
+{
+    const char *hash = iso_safetensors_meta(f, ISO_TOKENIZER_KEY);
+    return hash ? strtoull(hash, NULL, 16) : 0;
+}
+
 const char *iso_checkpoint_dir(struct iso_arena *arena, const char *checkpoint)
 {
     if (iso_dir_exists(checkpoint))
@@ -255,9 +261,8 @@ enum iso_status iso_model_load(struct iso_model **m, struct iso_safetensors *met
     if (st == ISO_OK)
         st = check_arch(&arch, &f, file, err);
     if (st == ISO_OK) {
-        const char *hash = iso_safetensors_meta(&f, ISO_TOKENIZER_KEY);
         *m = iso_model_new(&arch, kern, trainable);
-        (*m)->tokenizer_hash = hash ? strtoull(hash, NULL, 16) : 0;
+        (*m)->tokenizer_hash = iso_checkpoint_tokenizer(&f);
         st = iso_model_read(*m, &f, file, err);
     }
     if (st == ISO_OK) {

@@ -36,6 +36,8 @@ enum iso_status iso_model_read(struct iso_model *m, const struct iso_safetensors
 /* The architecture in a file's metadata, checked as if a user had written it. */
 enum iso_status iso_checkpoint_arch(struct iso_arch *a, const struct iso_safetensors *f,
                                     const char *path, struct iso_err *err);
+/* The hash of the training data's tokenizer; 0: the file does not say. */
+uint64_t iso_checkpoint_tokenizer(const struct iso_safetensors *f);
 /* The directory of a checkpoint; itself when it is one. */
 const char *iso_checkpoint_dir(struct iso_arena *arena, const char *checkpoint);
 /* The file that a path means; see iso_model_load.  The text is the arena's. */

@@ -105,7 +105,9 @@ enum iso_status iso_evals_check(const struct iso_csv *csv, const char *path, str
 {
     char sum[17];
     const size_t last = csv->n_col - 1;
-    for (size_t i = 0; iso_str_eq(csv->name[last], ISO_EVALS_SUM) && i < csv->n_row; i++) {
+    if (!iso_str_eq(csv->name[last], ISO_EVALS_SUM))
+        return ISO_OK;
+    for (size_t i = 0; i < csv->n_row; i++) {
         iso_evals_sum(sum, csv->row[i].field, last);
         if (!iso_str_eq(sum, csv->row[i].field[last]))
             return iso_fail(err, ISO_BAD_INPUT,
@@ -132,6 +134,8 @@ enum iso_status iso_evals_parse(struct iso_evals *e, const char *text, size_t le
                             "%s: column %s is missing; isodepth eval STUDY writes this table", path,
                             column_name[c]);
     st = iso_evals_check(&csv, path, err);
+    if (st != ISO_OK)
+        return st;
     for (size_t i = 0; i < csv.n_row; i++) /* first all tasks, so that models have room for them */
         (void)task_number(e, csv.row[i].field[column[TASK]], csv.row[i].field[column[AXIS]]);
     e->keys.budget = ISO_ARENA_NEW_N(&e->arena, double, csv.n_row);

@@ -333,8 +333,10 @@ enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err)
 void iso_sweep_put_back(const char *dir)
 {
     const struct iso_path store = iso_path_in(dir, STORE), old = iso_path_in(dir, OLD_STORE);
-    if (rename(old.text, store.text) != 0)
+    struct iso_sweep sw = {.dir = (char *)dir, .lock = -1};
+    if (take_lock(&sw, NULL) == ISO_OK && rename(old.text, store.text) != 0)
         unlink(store.text);
+    iso_lock_release(sw.lock);
 }
 
 enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err)

@@ -34,7 +34,8 @@ void iso_sweep_close(struct iso_sweep *sw);
 /* Moves study.db away, so that opening makes a new one; then call iso_sweep_rebuild to fill it
  * from the folders.  Nothing is moved when the folders' results are of different data. */
 enum iso_status iso_sweep_forget(const char *dir, struct iso_err *err);
-/* After a rebuild that failed: removes the new store and puts back what was there. */
+/* After a rebuild that failed: removes the new store and puts back what was there, unless another
+ * scheduler has begun meanwhile. */
 void iso_sweep_put_back(const char *dir);
 enum iso_status iso_sweep_rebuild(struct iso_sweep *sw, struct iso_err *err);
 

@@ -326,8 +326,7 @@ static enum iso_status open_start(struct iso_job *j)
     if (st != ISO_OK)
         return st;
     j->start_hash = iso_xxh64(j->start.map.bytes, j->start.map.len, 0);
-    const char *text = iso_safetensors_meta(&j->start, ISO_TOKENIZER_KEY);
-    const uint64_t hash = text ? strtoull(text, NULL, 16) : 0;
+    const uint64_t hash = iso_checkpoint_tokenizer(&j->start);
     if (hash && j->data.tokenizer_hash && hash != j->data.tokenizer_hash)
         return iso_fail(j->err, ISO_BAD_INPUT,
                         "`start` %s: its tokens are those of another tokenizer than the data's "
